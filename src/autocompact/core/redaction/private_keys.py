@@ -30,12 +30,15 @@ PRIVATE_KEYS: tuple[Form, ...] = tuple(
     for anchor, pattern, examples, others in (
         (
             "private",
-            r"-{4,5}[ ]?(?:BEGIN|END)(?:[ +]|%20)(?:[A-Z0-9]{1,20}(?:[ +]|%20)){0,4}(?:(?:PRIVATE|SECRET)(?:[ +]|%20)KEY(?:(?:[ +]|%20)BLOCK)?|OpenVPN Static key V1)[ ]?-{4,5}",
+            r"[-–—]{2,5}[ \xa0]?(?:BEGIN|END)(?:[ +\xa0]|%20)(?:[A-Z0-9]{1,20}(?:[ +\xa0]|%20)){0,4}(?:(?:PRIVATE|SECRET)(?:[ +\xa0]|%20)KEY(?:(?:[ +\xa0]|%20)BLOCK)?|OpenVPN Static key V1)[ \xa0]?[-–—]{2,5}",
             (
                 "«-----BEGIN PRIVATE KEY-----\n<b64>\n<b64>\n<b40>\n-----END PRIVATE KEY-----»",
                 "«-----BEGIN OPENSSH PRIVATE KEY-----\n<b70>\n<b70>\n<b9>=\n-----END OPENSSH PRIVATE KEY-----»",
                 "«---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n<b70>\n<b70>\n---- END SSH2 ENCRYPTED PRIVATE KEY ----»",
                 "«-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n<b64>\n<b64>\n=aB1x\n-----END PGP PRIVATE KEY BLOCK-----»",
+                "«-----BEGIN\xa0RSA\xa0PRIVATE\xa0KEY-----\n<b64>\n<b64>\n<b40>\n-----END\xa0RSA\xa0PRIVATE\xa0KEY-----»",
+                "«—–-BEGIN PRIVATE KEY—–-\n<b64>\n<b64>\n<b40>\n—–-END PRIVATE KEY—–-»",
+                "«-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,<h32>\n\n<b64>\n<b64>»\n",
             ),
             (
                 'pattern = "-----BEGIN RSA PRIVATE KEY-----"',
@@ -77,6 +80,8 @@ _RUN = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")
 _HEADER = re.compile(
     r"(?:Proc-Type|DEK-Info|Comment|Version|Hash|Charset|MessageID|Subject|Key-Derivation|Argon2-\w+):"
 )
+_LONG_RUN = re.compile(r"[A-Za-z0-9+/]{40,}")
+"""A line of a key, which the 32 digits in the header of an encrypted one are not."""
 _ENDS = re.compile(r"\s*(?:$|…|\.\.|[\[(<\"'`\\])")
 _PARTS = re.compile(r"\d+|\s+|[^\d\s]+")
 _AROUND = " \t\"'`,;+\\|│)]}#*"
@@ -177,9 +182,11 @@ def _head(text: str, mark: _Mark, *, limit: int) -> tuple[int, int] | None:
     stop = mark.end
     for start, end in _lines(text, mark.end, end=min(limit, mark.end + _LONGEST)):
         if prefix is None:
+            if _HEADER.search(text, start, end) and not _LONG_RUN.search(text, start, end):
+                continue
             run = _RUN.search(text, start, end)
             before = text[start : run.start() if run is not None else end]
-            if run is None and (not before.strip(_AROUND) or _HEADER.search(before)):
+            if run is None and not before.strip(_AROUND):
                 continue
             if run is None or len(before) > 100 or len(before.split()) > 3:
                 return None
