@@ -14,7 +14,7 @@ from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.messages import Message, text_message
 from autocompact.core.tokens import Estimator
-from autocompact.errors import Conflict, StoreError
+from autocompact.errors import Conflict, StoreError, StoreUnavailable
 from autocompact.ports import Clock, Key
 from autocompact.stores.behind import MOST_IN_ALL, WriteBehind
 from autocompact.stores.memory import MemoryStore
@@ -27,7 +27,11 @@ Failures = list[tuple[Key, Exception]]
 
 
 class SlowStore(MemoryStore):
-    """Appends as soon as it may, and remembers how much each time; more than ``room`` messages do not fit."""
+    """Appends as soon as it may, and remembers how much each time; more than ``room`` messages do not fit.
+
+    Attributes:
+        away: so many appends find it away; with ``stores_first``, after they were stored.
+    """
 
     def __init__(self, *, room: int = 1000, clock: Clock | None = None) -> None:
         super().__init__(clock=clock)
@@ -35,11 +39,17 @@ class SlowStore(MemoryStore):
         self.appended = asyncio.Event()
         self.batches: list[int] = []
         self.room = room
+        self.away, self.stores_first = 0, False
 
     async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
         await self.go.wait()
         if after + len(messages) > self.room:
             raise OSError("the disk is full")
+        if self.away:
+            self.away -= 1
+            if self.stores_first:
+                await super().append(key, messages, after=after)
+            raise StoreUnavailable("the server is away")
         active = await super().append(key, messages, after=after)
         self.batches.append(len(messages))
         self.appended.set()
@@ -160,6 +170,91 @@ async def test_what_cannot_be_stored_is_told_with_all_that_follows_it_and_no_rec
     store.room = 1000
     await front.append(KEY, said[2:], after=2)
     assert await front.read(KEY) == said
+
+
+@pytest.mark.requirement("E7")
+@pytest.mark.parametrize("stores_first", [False, True])
+async def test_what_a_store_did_not_take_is_stored_without_anybody_bringing_it_again(
+    *, stores_first: bool
+) -> None:
+    """Who had the last answer of a conversation never asks again."""
+    store = SlowStore()
+    front, failures = behind(store, pause_seconds=0.0)
+    said = tuple(talk("user", "assistant", "user", "assistant"))
+    store.go.set()
+    await front.append(KEY, said[:2], after=0)
+    await front.settled(KEY)
+    store.away, store.stores_first = 1 if stores_first else 3, stores_first
+    store.appended.clear()
+    await front.append(KEY, said[2:3], after=2)
+    # what follows meanwhile is lost with it, and comes back with it
+    await front.append(KEY, said[3:], after=3)
+    await store.appended.wait()
+    assert await store.read(KEY) == said
+    assert [type(error) for _, error in failures] == [StoreUnavailable]
+    record = compaction("c1", 4)
+    prefix = Transcript(said, counter=Estimator()).prefix(4)
+    await front.commit(KEY, records=[replace(record, prefix=prefix)], active="c1", expected=None, fence=0)
+    await front.aclose()
+
+
+@pytest.mark.requirement("E7")
+async def test_closing_tries_what_a_store_did_not_take_once_more(tmp_path: Path) -> None:
+    path, said = tmp_path / "chats.db", tuple(talk("user", "assistant"))
+
+    class AwayOnce(SqliteStore):
+        away = False
+
+        async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+            if self.away:
+                self.away = False
+                raise StoreUnavailable("the server is away")
+            return await super().append(key, messages, after=after)
+
+    store = AwayOnce(path)
+    front, failures = behind(store, pause_seconds=3_600.0)
+    await front.append(KEY, said[:1], after=0)
+    await front.settled()
+    store.away = True
+    await front.append(KEY, said[1:], after=1)
+    await front.settled()
+    assert len(failures) == 1
+    await front.aclose()
+    async with SqliteStore(path) as again:
+        assert await again.read(KEY) == said
+
+
+@pytest.mark.requirement("E7")
+async def test_what_was_deleted_begun_or_said_otherwise_meanwhile_does_not_come_back() -> None:
+    store, others = SlowStore(), [Key(conversation=name) for name in ("deleted", "begun", "otherwise")]
+    front, failures = behind(store, pause_seconds=0.0)
+    store.go.set()
+    said, other = tuple(talk("user", "assistant")), text_message(2, "assistant", "Something else.")
+    for key in (others[0], others[2]):
+        await front.append(key, said[:1], after=0)
+    await front.settled()
+    store.away = 3
+    await front.append(others[0], said[1:], after=1)
+    await front.append(others[1], said, after=0)
+    await front.append(others[2], said[1:], after=1)
+    await front.settled()
+    assert len(failures) == 3
+    # another program's, in both cases
+    await store.delete(others[0])
+    await store.append(others[2], [other], after=1)
+    # each has been tried once this one is there, which is tried after them
+    await front.append(KEY, said[:1], after=0)
+    await front.settled()
+    store.away = 1
+    store.appended.clear()
+    await front.append(KEY, said[1:], after=1)
+    await front.settled()
+    while await store.read(KEY) != said:
+        await store.appended.wait()
+        store.appended.clear()
+    assert [len(await store.read(key)) for key in others] == [0, 0, 2]
+    assert (await store.read(others[2]))[1] == other
+    await front.aclose()
 
 
 async def test_another_program_that_was_faster_with_something_else_is_told_as_a_failure(

@@ -17,9 +17,10 @@ from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript, content_bytes
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Estimator
-from autocompact.errors import Conflict, StoreError
+from autocompact.errors import Conflict, StoreError, StoreUnavailable
 from autocompact.ports import ConversationInfo, ConversationStore, Key, Lease, Snapshot
 from autocompact.runtime.off_loop import LARGE_BODY, off_loop_if
+from autocompact.stores.owed import FIRST_PAUSE_SECONDS, Owed
 from autocompact.stores.rules import check_end, check_numbers
 
 MOST_BYTES = 8_000_000
@@ -54,7 +55,8 @@ class WriteBehind:
 
     An append that cannot be stored, because of the disk or because another program appended something else first, is
     told to ``failed``, and dropped together with those that follow it: load the conversation anew. So is one, as a `Conflict`,
-    that found another compaction in force than the caller has; it is stored.
+    that found another compaction in force than the caller has; it is stored. What a store did not take because it could not be reached
+    is tried again beside that (`autocompact.stores.owed`): nobody has to bring it.
 
     Args:
         store: what is written to; closed with this one.
@@ -63,6 +65,7 @@ class WriteBehind:
         gather_seconds: how long an append waits for others before it is written, unless somebody waits for it, or it
             is the first of its conversation. The thread that writes takes turns with the one that serves, so fewer
             transactions disturb fewer requests.
+        pause_seconds: before the first further try of what a store did not take.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class WriteBehind:
         failed: Callable[[Key, Exception], object],
         most_bytes: int = MOST_BYTES,
         gather_seconds: float = 0.0,
+        pause_seconds: float = FIRST_PAUSE_SECONDS,
     ) -> None:
         self.store = store
         self._failed = failed
@@ -86,6 +90,9 @@ class WriteBehind:
         self._gather_seconds = gather_seconds
         self._waiting = 0
         self._hurry = asyncio.Event()
+        self._owed = Owed(
+            self._append, stored=self._found, most_bytes=MOST_IN_ALL * most_bytes, pause_seconds=pause_seconds
+        )
 
     async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
         """See `Store.append`; returns before the messages are stored, so without the compaction in force.
@@ -163,14 +170,14 @@ class WriteBehind:
             # those that follow a lost message would stand on another log, so they are lost with it
             lost.update((message.seq, _digest(message)) for message in (*batch, *unwritten.messages))
             self._drop_weight(unwritten, unwritten.messages)
+            if isinstance(error, StoreUnavailable):
+                self._owed.add(key, (*batch, *unwritten.messages))
             unwritten.messages = []
             self._queue.pop(key, None)
             self._failed(key, error)
         else:
-            # stored after all, at a later try of the caller
-            if (lost := self._lost.get(key)) is not None:
-                for message in batch:
-                    lost.pop(message.seq, None)
+            self._owed.drop(key)
+            self._found(key, batch)
             # No commit of the caller's own is under way: it waits until this is stored.
             if unwritten.told and active != unwritten.active:
                 self._failed(key, _moved(key, active, known=unwritten.active))
@@ -178,6 +185,12 @@ class WriteBehind:
         if not unwritten.messages:
             del self._unwritten[key]
             unwritten.settled.set()
+
+    def _found(self, key: Key, messages: Sequence[Message]) -> None:
+        """Remember that messages are stored after all, if they were lost before."""
+        if (lost := self._lost.get(key)) is not None:
+            for message in messages:
+                lost.pop(message.seq, None)
 
     async def _append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
         """Store messages; where another program stored the same ones first, what it did not come to follows them.
@@ -307,11 +320,13 @@ class WriteBehind:
         """See `Store.delete`."""
         await self.settled(key)
         self._lost.pop(key, None)
+        self._owed.drop(key)
         return await self.store.delete(key)
 
     async def aclose(self) -> None:
         """Write what waits, then close the store. See `Store.aclose`."""
         await self.settled()
+        await self._owed.aclose()
         await self.store.aclose()
 
     async def acquire(self, key: Key, *, holder: str, seconds: float) -> Lease | None:
