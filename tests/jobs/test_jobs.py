@@ -389,6 +389,63 @@ async def test_the_job_of_a_worker_that_was_killed_is_done_by_another_one(
         assert record.status == "prepared"
 
 
+@asynccontextmanager
+async def mortal_workers(url: ServerUrl) -> AsyncGenerator[Callable[[str, int], Awaitable[str]]]:
+    """Begins a job in a process that dies at a step; how that ended, see `tests.jobs.child`."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.jobs.child", url.url),
+        cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    stdin, stdout = process.stdin, process.stdout
+
+    async def begin(job: str, step: int) -> str:
+        stdin.write(f"{job} {step}\n".encode())
+        return (await stdout.readline()).decode().strip()
+
+    try:
+        yield begin
+    finally:
+        stdin.close()
+        await process.wait()
+
+
+@pytest.mark.requirement("E7")
+async def test_a_worker_may_die_at_any_step_of_a_job_and_the_next_one_does_it(url: ServerUrl) -> None:
+    """Preparing, indexing and expiry; `tests/memory` does the same to the upkeep of a memory folder."""
+    clock = FakeClock()
+    async with (
+        PostgresStore(url, indexer=None, clock=clock) as store,
+        mortal_workers(url) as begin,
+    ):
+        conversation = await gateways(store).open("task")
+        for number in range(6):
+            await step(conversation, number)
+        log, index = await store.read(KEY), PostgresIndex(store)
+        steps: dict[str, int] = {}
+        for job in ("index", "prepare", "expire"):
+            number = 0
+            while (ended := await begin(job, number)) == "killed":
+                number += 1
+                records = [record.status for record in await store.compactions(KEY)]
+                # all of it or nothing, and never twice
+                assert await store.read(KEY) == log or (job, number) == ("expire", 3)
+                assert records in ([], ["prepared"])
+            steps[job] = number
+            assert ended == "done", (job, number)
+            if job == "index":
+                hits = await index.search("default", "Looking", k=50)
+                assert sorted(hit.seq for hit in hits) == [message.seq for message in log if message.text]
+            elif job == "prepare":
+                assert [record.status for record in await store.compactions(KEY)] == ["prepared"]
+        assert await store.conversations("default") == ()
+        # what was committed is not made once more: the fatal steps after that are never reached
+        assert steps == {"index": 2, "prepare": 6, "expire": 3}
+
+
 async def test_a_worker_that_is_told_to_stop_ends_what_it_does(url: ServerUrl) -> None:
     model = HeldModel()
     async with PostgresStore(url) as store:
