@@ -38,6 +38,7 @@ PUBLIC_NAMES: list[str] = [
     "CompactionStarted",
     "CompactionUndone",
     "Compactor",
+    "Comparison",
     "Context",
     "Conversation",
     "FunctionModel",
@@ -62,6 +63,7 @@ PUBLIC_NAMES: list[str] = [
     "ToolResult",
     "UnreadableSession",
     "Usage",
+    "compare_policies",
     "read_session",
 ]
 MOST_PUBLIC_NAMES = 40

@@ -16,7 +16,7 @@ What an application needs is here; `docs/reference/stability.md` says what is pr
                        BreakerOpened
     errors             AutocompactError, InvalidInput, UnreadableSession, IncompressibleContext, CompactionRunning,
                        ModelError, ModelOverflow, StoreError
-    recorded sessions  read_session, Session
+    recorded sessions  read_session, Session, compare_policies, Comparison
 
 Names are loaded when they are first asked for: importing the package does nothing.
 """
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from autocompact.sessions.session import Session
     from autocompact.stores.memory import MemoryStore
     from autocompact.stores.sqlite import SqliteStore
+    from autocompact.what_if.comparison import Comparison, compare_policies
 
 __all__ = [
     "MODES",
@@ -75,6 +76,7 @@ __all__ = [
     "CompactionStarted",
     "CompactionUndone",
     "Compactor",
+    "Comparison",
     "Context",
     "Conversation",
     "FunctionModel",
@@ -98,6 +100,7 @@ __all__ = [
     "ToolResult",
     "UnreadableSession",
     "Usage",
+    "compare_policies",
     "read_session",
 ]
 
@@ -113,6 +116,7 @@ _WHERE = {
     "CompactionRunning": "errors",
     "CompactionStarted": "events",
     "CompactionUndone": "events",
+    "Comparison": "what_if.comparison",
     "Compactor": "engine",
     "Context": "compaction.transcript",
     "Conversation": "engine",
@@ -138,6 +142,7 @@ _WHERE = {
     "ToolResult": "core.messages",
     "UnreadableSession": "errors",
     "Usage": "core.messages",
+    "compare_policies": "what_if.comparison",
     "read_session": "sessions.read",
 }
 

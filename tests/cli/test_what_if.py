@@ -202,7 +202,37 @@ def test_a_folder_is_compared_session_by_session_and_together(
     shown = ended.out.decode()
     assert "a.json" in shown
     assert "2 sessions together" in shown
-    assert len(documents(program, tmp_path / "sessions", CODING, "--policies", policies)) == 3
+    *sessions, last = documents(program, tmp_path / "sessions", CODING, "--policies", policies)
+    assert [document["messages"] > 0 for document in sessions] == [True] * 3
+    assert (last["together"]["sessions"], last["together"]["left_out"]) == (3, [])
+    for summed, *each in zip(last["together"]["policies"], *(d["policies"] for d in sessions), strict=True):
+        assert summed["tokens"] == sum(policy["tokens"] for policy in each)
+
+
+def test_policies_that_only_some_sessions_have_are_told_and_left_out_of_the_sum(program: Program) -> None:
+    # the usual policies go by the window: that of GPT-4.1 takes more thresholds, and is itself one of those tried
+    ended = program("what-if", OPENAI, ANTHROPIC)
+    told = " ".join(ended.out.decode().split())
+    assert "Not in the sum, because not every session was replayed under it: 'at 200k' (1 of 2)" in told
+    *_, last = documents(program, OPENAI, ANTHROPIC)
+    assert {"name": "at 200k", "sessions": 1} in last["together"]["left_out"]
+    assert "at 200k" not in {policy["name"] for policy in last["together"]["policies"]}
+
+
+def test_sessions_are_replayed_in_processes_of_their_own_with_the_same_figures(
+    program: Program, tmp_path: Path
+) -> None:
+    for number in range(3):  # together large enough for processes to pay
+        shutil.copy(CODING, tmp_path / f"{number}.jsonl")
+    (tmp_path / "3.txt").write_text("no session")
+    policies = tmp_path / "policies.json"
+    policies.write_text('{"policies": [{"name": "all", "kind": "none"}]}')
+    common = (tmp_path, "--policies", policies, "--no-cache")
+    one, two = (program("what-if", *common, "--processes", count, "--json") for count in (1, 2))
+    assert one.out == two.out
+    assert one.out.count(b"\n") == 4
+    assert one.err == two.err
+    assert "3.txt" in two.err
 
 
 def test_prices_are_those_of_the_users_table(program: Program, policies: Path, tmp_path: Path) -> None:

@@ -137,13 +137,13 @@ def test_every_field_of_the_compaction_key_is_read(tmp_path: Path) -> None:
         ('{"models": {"windows": {"m": 0}}}', "models.windows: expected an object whose values are int >= 1"),
         ('{"gateway": {"limits": {"headSeconds": 0}}}', "expected number > 0, got 0"),
         ("[]", ":1: expected an object with compaction, engine, models, chat, gateway"),
-        ('{"compaction":\n{"enabled": true,,}}', ":2: JSON is malformed: "),
+        ('{"compaction":\n{"enabled": true,,}}', ":2:19: JSON is malformed: "),
         (
             '{\n// first\n"compaction": {/* one\nline */ "treshold": 5,}}',
             ":4: compaction.treshold: no such setting",
         ),
-        ('{"compaction": {"summaryModel": "a // b",\n/* not closed }}', ":2: JSON is malformed: "),
-        ("{", "settings.json: Input data was truncated"),
+        ('{"compaction": {"summaryModel": "a // b",\n/* not closed }}', ":2:1: JSON is malformed: "),
+        ("{", "settings.json:1:2: the JSON ends here before it is complete"),
     ],
 )
 def test_what_cannot_be_used_is_said_with_file_line_and_path(tmp_path: Path, text: str, said: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
@@ -22,7 +23,7 @@ from autocompact.what_if.drawings import (
     hover_data,
     sampled,
 )
-from autocompact.what_if.figures import figures_of, summed
+from autocompact.what_if.figures import Together, figures_of
 from autocompact.what_if.page import page_of, section_of
 from autocompact.what_if.policies import Kind, WhatIf
 from autocompact.what_if.replays import replayed
@@ -62,7 +63,7 @@ def found() -> list[Outcome]:
 @pytest.fixture(scope="module")
 def written(found: list[Outcome], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "page.html"
-    path.write_text(page_of([section(found)], []), encoding="utf-8")
+    path.write_text(page_of([section(found)], None), encoding="utf-8")
     return path
 
 
@@ -151,8 +152,12 @@ def test_the_page_loads_nothing_and_shows_names_as_they_are(written: Path) -> No
 
 def test_several_sessions_have_a_table_of_their_sums(found: list[Outcome]) -> None:
     figures = [figures_of(each) for each in found]
-    html = page_of([section(found), section(found)], summed([figures, figures]))
+    html = page_of(
+        [section(found), section(found)],
+        Together.of([figures, (*figures, replace(figures[0], name="<more>"))]),
+    )
     assert "All sessions together" in html
+    assert "every session was replayed under it: &#x27;&lt;more&gt;&#x27; (1 of 2)" in html
     assert html.count('class="session"') == 2
     assert f"${2 * (figures[-1].cost or 0):,.2f}" in html
 

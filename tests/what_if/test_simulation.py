@@ -17,7 +17,7 @@ from autocompact.sessions import Session
 from autocompact.settings.values import Engine
 from autocompact.what_if.billing import Pricing
 from autocompact.what_if.contexts import LONGEST_WAIT
-from autocompact.what_if.figures import figures_of, summed, winners
+from autocompact.what_if.figures import Together, figures_of, summed, winners
 from autocompact.what_if.losses import Gone, Kept
 from autocompact.what_if.policies import Kind, WhatIf, at_threshold, default_policies, read_policies
 from autocompact.what_if.simulation import OVER, Outcome, simulate
@@ -211,6 +211,10 @@ async def test_figures_add_up_and_the_best_of_each_column_is_found() -> None:
     assert total[0].peak == large[0].peak
     assert summed([small, large[2:]])[0].name == "engine"
     assert summed([]) == ()
+    together = Together.of([small, large])
+    assert (together.sessions, together.figures, together.partial) == (2, total, {"masks": 1})
+    assert "every session was replayed under it: 'masks' (1 of 2). Which" in together.note
+    assert Together.of([small, small]).note == ""
     best = winners([*large, small[1]])
     assert best["cost"] == min(each.cost or 0 for each in (*large, small[1]))
     assert "reads_again" not in best  # all are alike

@@ -59,14 +59,9 @@ def window(given: int | None, session: Session) -> int | None:
     """
     if given is not None:
         return given
-    from autocompact.core.windows import window_for
+    from autocompact.settings import window_of
 
-    models = settings().models
-    of_settings = models.window or window_for(session.model, overrides=models.windows)
-    known = window_for(session.model)
-    if of_settings and of_settings != known:
-        return of_settings
-    return session.window or known
+    return window_of(settings().models, model=session.model, recorded=session.window)
 
 
 def window_source(window: int, session: Session) -> str:

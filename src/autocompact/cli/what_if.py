@@ -5,40 +5,41 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import click
 import msgspec
 
 from autocompact.cli import defaults
 from autocompact.cli.comparing import LEGEND, advice, course_chart, heading, table
-from autocompact.cli.running import run
+from autocompact.cli.running import quieted
 from autocompact.cli.sources import check_out, deliver, opened
 from autocompact.cli.store import json_option
 from autocompact.cli.values import complete_file, count
 from autocompact.core.plurals import plural
-from autocompact.core.windows import DEFAULT_WINDOW, window_for
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.history.paths import cache_folder
-from autocompact.models.vocabulary import default_counter
-from autocompact.settings import prices_of
 from autocompact.ui.terminal.output import display, progress, tell, width
-from autocompact.what_if.billing import PriceFile, Pricing, pricing_for, read_prices
-from autocompact.what_if.course import Course, course_of
-from autocompact.what_if.documents import document_of, recommendation_document
-from autocompact.what_if.figures import Figures, summed
+from autocompact.ui.text import visible
+from autocompact.what_if.billing import read_prices
+from autocompact.what_if.comparison import (
+    Assumed,
+    Compared,
+    File,
+    compare_files,
+    files_in,
+    nothing_in,
+    processes_here,
+)
+from autocompact.what_if.documents import document_of, recommendation_document, together_document
+from autocompact.what_if.figures import Figures, Together
 from autocompact.what_if.page import MOST_DRAWN, page_of, section_of
-from autocompact.what_if.policies import WhatIf, default_policies, read_policies
+from autocompact.what_if.policies import WhatIf, read_policies
 from autocompact.what_if.recommending import Recommendation, recommended
-from autocompact.what_if.replays import Replayed, replayed
 from autocompact.what_if.results import Results
-from autocompact.what_if.simulation import Outcome, simulate
-
-if TYPE_CHECKING:
-    from autocompact.sessions import Session
 
 
 class Options(TypedDict):
@@ -103,6 +104,12 @@ _file = partial(click.Path, exists=False, dir_okay=True, path_type=Path)
     default=True,
     help="Take the result of an earlier run for a session that has not changed, and keep new ones.  [default: cache]",
 )
+@click.option(
+    "--processes",
+    type=count(least=1),
+    metavar="N",
+    help="Sessions that are replayed at the same time.  Each takes 100 to 200 MB.  [default: 2]",
+)
 @json_option
 def what_if(
     sessions: tuple[str, ...],
@@ -111,6 +118,7 @@ def what_if(
     out: Path | None,
     recommend: bool,
     cache: bool,
+    processes: int | None,
     **options: Unpack[Options],
 ) -> None:
     """Replay SESSIONs under several policies, and compare cost, tokens, failures and what was kept.
@@ -118,31 +126,23 @@ def what_if(
     A SESSION is a recorded session, a folder of them, or - for stdin; it is only read, and no model is asked. With --json
     there is one object for each session.
     """
-    files = _Files.read(options)
-    paths = list(_paths(sessions))
-    results = _results(options, files, alone=len(paths) == 1) if cache else None
-    check_out(out, session=Path(paths[0]) if paths else Path(), option="--html")
-    seen = _Seen(draws=out is not None)
-    for path in paths:
-        result = _replay(path, options, files=files, results=results, alone=len(paths) == 1)
-        if result is not None:
-            seen.add(result)
-            _show(result, as_json=as_json, alone=len(paths) == 1)
+    quieted()
+    with ExitStack() as stack:
+        files = [each for name in sessions for each in _files(name, stack)]
+        assumed = _assumed(options, alone=len(files) == 1)
+        check_out(out, session=files[0].path if files else Path(), option="--html")
+        results = _results(assumed) if cache else None
+        seen = _Seen(draws=out is not None)
+        processes = processes or processes_here()
+        replays = compare_files(files, assumed=assumed, results=results, processes=processes)
+        for found in _progressing(replays, files):
+            seen.add(found)
+            _show(found, as_json=as_json, alone=assumed.alone)
     if not seen.figures:
-        raise InvalidInput(
-            f"there is nothing to replay in {', '.join(map(repr, sessions))}: no reply of a model was recorded"
-        )
+        raise InvalidInput(nothing_in(sessions))
     _conclude(seen, as_json=as_json, recommend=recommend)
     if out is not None:
-        chosen = seen.recommended if recommend else None
-        deliver(
-            [
-                page_of(
-                    seen.sections, seen.total if len(seen.figures) > 1 else (), recommended=chosen
-                ).encode()
-            ],
-            out,
-        )
+        deliver([seen.page(recommend=recommend).encode()], out)
         tell(f"The page is in {out}")
 
 
@@ -155,25 +155,45 @@ class _Seen:
         self._draws = draws
         self._policies: dict[str, WhatIf] = {}
 
-    def add(self, result: Replayed) -> None:
+    def add(self, found: Compared) -> None:
         """Keep a session."""
+        result = found.result
+        if result is None:
+            return
         self.figures.append(result.figures)
         self._policies |= {outcome.policy.name: outcome.policy for outcome in result.outcomes}
         if self._draws and len(self.sections) < MOST_DRAWN:
             self.sections.append(section_of(result, number=len(self.sections) + 1))
 
     @property
-    def total(self) -> tuple[Figures, ...]:
-        """The sums of the policies that all sessions have."""
-        return summed(self.figures)
+    def together(self) -> Together:
+        """The sums over these sessions."""
+        return Together.of(self.figures)
 
     @property
     def recommended(self) -> Recommendation | None:
         """The recommendation for these sessions."""
-        return recommended(tuple(self._policies.values()), self.total)
+        return recommended(tuple(self._policies.values()), self.together.figures)
+
+    def page(self, *, recommend: bool) -> str:
+        """The page of these sessions."""
+        together = self.together if len(self.figures) > 1 else None
+        return page_of(self.sections, together, recommended=self.recommended if recommend else None)
 
 
-def _show(result: Replayed, *, as_json: bool, alone: bool) -> None:
+def _show(found: Compared, *, as_json: bool, alone: bool) -> None:
+    """Show a session, or why it is none.
+
+    Raises:
+        UnreadableSession: it is the only one, and none.
+    """
+    if found.problem and alone:
+        raise UnreadableSession(found.problem)
+    if found.problem:
+        tell(f"left out: {found.problem}")
+    result = found.result
+    if result is None:
+        return
     if as_json:
         deliver([msgspec.json.encode(document_of(result)) + b"\n"], None)
         return
@@ -187,101 +207,57 @@ def _show(result: Replayed, *, as_json: bool, alone: bool) -> None:
 
 def _conclude(seen: _Seen, *, as_json: bool, recommend: bool) -> None:
     """The sum of several sessions, what the columns are, and what to take."""
+    several, together = len(seen.figures) > 1, seen.together
     if as_json:
-        if recommend:
-            deliver([msgspec.json.encode(recommendation_document(seen.recommended)) + b"\n"], None)
+        told = [together_document(together)] if several else []
+        told += [recommendation_document(seen.recommended)] if recommend else []
+        deliver([msgspec.json.encode(each) + b"\n" for each in told], None)
         return
-    if len(seen.figures) > 1 and seen.total:
+    if several:
         display(click.style(f"{plural(len(seen.figures), 'session')} together", bold=True))
-        display("\n".join(("", *table(seen.total), "")))
+        display("\n".join(("", *table(together.figures), "")))
+        if together.note:
+            display(textwrap.fill(visible(together.note), width(sys.stdout)) + "\n")
     display(textwrap.fill(LEGEND, width(sys.stdout)))
     if recommend:
         display("\n" + advice(seen.recommended, width=width(sys.stdout)))
 
 
-def _paths(sessions: Sequence[str]) -> Iterator[str]:
-    """The files that are named, and those in folders, which may be something else."""
-    for session in sessions:
-        path = Path(session)
-        if path.is_dir():
-            yield from (str(each) for each in sorted(path.rglob("*")) if each.is_file())
-        else:
-            yield session
+def _files(session: str, stack: ExitStack) -> Iterator[File]:
+    """The file of that name, those of a folder, or a copy of what is piped in, which goes with the ``stack``."""
+    if Path(session).is_dir():
+        yield from files_in([session])
+    else:
+        source = stack.enter_context(opened(session))
+        yield File(path=source.path, name=source.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Files:
-    """What the user's files say: the policies and the prices; None without a file."""
-
-    policies: tuple[WhatIf, ...] | None
-    prices: PriceFile | None
-
-    @classmethod
-    def read(cls, options: Options) -> _Files:
-        """Those that the options name."""
-        return cls(
-            policies=read_policies(options["policies"]) if options["policies"] else None,
-            prices=read_prices(options["prices"]) if options["prices"] else None,
-        )
+def _progressing(found: Iterator[Compared], files: Sequence[File]) -> Iterator[Compared]:
+    """``found``, with the work that goes on shown on a terminal, by the sizes of ``files``."""
+    sizes = [file.path.stat().st_size if file.path.is_file() else 0 for file in files]
+    for number, file in enumerate(files):
+        many = f" ({number + 1:,} of {len(files):,})" if len(files) > 1 else ""
+        with progress(f"Replaying {file.name}{many}") as work:
+            work.begin("", whole=sum(sizes) if many else 0)
+            work.advance(sum(sizes[:number]))
+            result = next(found)
+        yield result
 
 
-def _results(options: Options, files: _Files, *, alone: bool) -> Results:
-    """Results of earlier runs with these options, files and settings."""
-    told = (alone, options["priced_as"], options["window"], options["fixed"], files, defaults.settings())
-    return Results(cache_folder() / "what-if", depends=[msgspec.json.encode(told)])
-
-
-def _replay(
-    name: str, options: Options, *, files: _Files, results: Results | None, alone: bool
-) -> Replayed | None:
-    """The session of that name under all policies; None if it is none, among others, or has no reply."""
-    with opened(name) as source, progress(f"Replaying {source.name}"):
-        key = results.key(source.path) if results else ""
-        kept = results.find(key) if results else None
-        if kept is not None:
-            return replace(kept, name=source.name)
-        try:
-            session = source.read()
-        except UnreadableSession as error:
-            if alone:
-                raise
-            tell(f"left out: {error}")
-            return None
-        course = _course(session, options, name=source.name)
-        if not course.requests:
-            return None
-        chosen = files.policies or _usual(course, alone=alone)
-        pricing = pricing_for(course.model, own=prices_of(defaults.settings()), file=files.prices)
-        result = replayed(course, tuple(_outcomes(course, chosen, pricing=pricing)))
-        if results:
-            results.keep(key, result)
-        return result
-
-
-def _outcomes(course: Course, policies: Sequence[WhatIf], *, pricing: Pricing) -> Iterator[Outcome]:
-    for policy in policies:
-        yield run(simulate(course, policy, pricing=pricing))
-
-
-def _course(session: Session, options: Options, *, name: str) -> Course:
-    model = options["priced_as"] or session.model
-    known = window_for(model) if options["priced_as"] else None
-    window = options["window"] or known or defaults.window(None, session) or DEFAULT_WINDOW
-    return course_of(
-        session,
-        name=name,
-        counter=default_counter(model),
-        window=window,
-        model=model,
+def _assumed(options: Options, *, alone: bool) -> Assumed:
+    """What is assumed of the sessions by options, files and settings."""
+    policies, prices = options["policies"], options["prices"]
+    return Assumed(
+        policies=read_policies(policies) if policies else None,
+        prices=read_prices(prices) if prices else None,
+        priced_as=options["priced_as"],
+        window=options["window"],
         fixed=options["fixed"],
+        settings=defaults.settings(),
+        alone=alone,
     )
 
 
-def _usual(course: Course, *, alone: bool) -> tuple[WhatIf, ...]:
-    """Policies to replay a session under: the same for each of several sessions, so that they can be summed."""
-    made = [record for record in course.session.compactions if record.status != "undone"]
-    return default_policies(
-        window=course.window,
-        has_records=bool(made) or not alone,
-        has_summaries=any(record.summary for record in made) or not alone,
-    )
+def _results(assumed: Assumed) -> Results:
+    """Results of earlier runs with these options, files and settings."""
+    return Results(cache_folder() / "what-if", depends=[msgspec.json.encode(assumed)])

@@ -13,6 +13,7 @@ from autocompact.settings.upkeep import (
     memory_folder_of,
     prices_of,
     upkeep_policy_of,
+    window_of,
 )
 from autocompact.settings.values import Settings
 
@@ -37,4 +38,5 @@ __all__ = [
     "upkeep_policy_of",
     "user_file",
     "value_of",
+    "window_of",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])')
 _BLANKED = re.compile(r"[^\n]+")
 _BYTE = re.compile(r" \(byte (\d+)\)$")
+_PATH = re.compile(r" - at `\$(.*)`$")
+_STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,16 +70,17 @@ def check_document(text: str, *, file: Path) -> None:
         pass
 
 
-def decode_document(path: Path, kind: type[Document], *, what: str) -> Document:
+def decode_document(path: Path, kind: type[Document], *, what: str, form: str) -> Document:
     """The document of another kind that stands in a file as the settings do: JSON, with comments.
 
     Args:
         path: the file.
         kind: a type that msgspec knows.
         what: what it is called.
+        form: a sentence on what stands in it, which ends an error.
 
     Raises:
-        InvalidInput: it cannot be read, or is none; the message names file, place and what is expected there.
+        InvalidInput: it cannot be read, or is none; the message names file, line, column and what is expected there.
     """
     try:
         text = _text(path)
@@ -85,7 +89,51 @@ def decode_document(path: Path, kind: type[Document], *, what: str) -> Document:
     try:
         return msgspec.convert(_decoded(text, file=path), kind)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"{path}: this is no {what}: {error}") from None
+        place = place_of(text, str(error))
+        raise InvalidInput(f"{path}:{place}: this is no {what}: {error}. {form}") from None
+
+
+def place_of(text: str, message: str) -> str:
+    """Line and column (``3:14``) of the value that an error of msgspec names, as far as the path leads.
+
+    Args:
+        text: the JSON.
+        message: of the error; it ends with a path such as ``$.policies[1].kind``.
+    """
+    named = _PATH.search(message)
+    at = _blank_end(text, 0)
+    for key, index in _STEP.findall(named[1] if named else ""):
+        step = key or int(index)
+        found = next((start for name, start in _members(text, at) if name == step), None)
+        if found is None:  # a member that is missing: the object without it is the place
+            break
+        at = found
+    return _line_and_column(text, at)
+
+
+def _members(text: str, at: int) -> Iterator[tuple[str | int, int]]:
+    """Key or index, and the first character, of each value in the object or list that begins at ``at``."""
+    decoder, count, opening = json.JSONDecoder(), 0, text[at]
+    at = _blank_end(text, at + 1)
+    while opening in "{[" and text[at] not in "}]":
+        name: str | int = count
+        if opening == "{":
+            name, at = decoder.raw_decode(text, at)
+            at = _blank_end(text, _blank_end(text, at) + 1)
+        yield name, at
+        _, at = decoder.raw_decode(text, at)
+        at = _blank_end(text, at)
+        at, count = (_blank_end(text, at + 1) if text[at] == "," else at), count + 1
+
+
+def _blank_end(text: str, at: int) -> int:
+    while text[at : at + 1].isspace():
+        at += 1
+    return at
+
+
+def _line_and_column(text: str, at: int) -> str:
+    return f"{text.count(chr(10), 0, at) + 1}:{at - text.rfind(chr(10), 0, at)}"
 
 
 def _text(path: Path) -> str:
@@ -122,12 +170,15 @@ def _blanked(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _told(message: str, text: str) -> str:
-    """A message that says "(byte 8)" with the line instead."""
+    """A message that says "(byte 8)" with line and column instead; what is cut short is so at its end."""
+    if "truncated" in message:
+        end = _line_and_column(text, len(text.rstrip()))
+        return f":{end}: the JSON ends here before it is complete: a bracket or quote is open, or the file was cut short"
     byte = _BYTE.search(message)
     if byte is None:
         return f": {message}"
-    line = text.encode().count(b"\n", 0, int(byte[1])) + 1
-    return f":{line}: {message[: byte.start()]}"
+    at = len(text.encode()[: int(byte[1])].decode(errors="replace"))
+    return f":{_line_and_column(text, at)}: {message[: byte.start()]}"
 
 
 def _settings(document: object, *, file: Path, lines: Mapping[str, int]) -> Iterator[tuple[str, Given]]:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from autocompact.core.prices import Price
+from autocompact.core.windows import window_for
 from autocompact.errors import InvalidInput
 from autocompact.history.paths import data_folder, database_path
 from autocompact.memory.documents.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
 from autocompact.memory.paths import memory_folder
-from autocompact.settings.values import Settings
+from autocompact.settings.values import Models, Settings
 from autocompact.stores.naming import IN_MEMORY, StorePlace, store_place
 
 
@@ -30,6 +31,19 @@ def upkeep_policy_of(settings: Settings) -> UpkeepPolicy:
             archive_format=compaction.archive_format,
         ),
     )
+
+
+def window_of(models: Models, *, model: str, recorded: int | None = None) -> int | None:
+    """Tokens of the window of ``model``; None where nobody knows.
+
+    Args:
+        models: the settings, which come first where they say something of their own.
+        model: its name.
+        recorded: what a recorded session says; it comes before the table of known models.
+    """
+    known = window_for(model)
+    of_settings = models.window or window_for(model, overrides=models.windows)
+    return of_settings if of_settings and of_settings != known else recorded or known
 
 
 def prices_of(settings: Settings) -> dict[str, Price]:

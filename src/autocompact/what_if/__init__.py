@@ -9,6 +9,7 @@
     figures     its figures, and their sum over sessions
     replays     a session with the outcomes of all policies
     results     what was replayed once is kept by content
+    comparison  many sessions, several at a time: `compare_policies` is the library's call
     documents   the JSON of it
     drawings    the context and the cost as SVG
     page        all of it as one HTML page

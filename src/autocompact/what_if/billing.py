@@ -35,6 +35,13 @@ class Pricing:
     date: str = AS_OF
 
 
+PRICE_FORM = (
+    "A price table has source, date and models, each with input and output in US dollars for a million tokens, and where it "
+    "has them cached, write, cache_seconds and marked"
+)
+"""What ends an error in such a file."""
+
+
 class PricedModel(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A model of a price file: US dollars for a million tokens.
 
@@ -75,7 +82,7 @@ def read_prices(path: Path) -> PriceFile:
     Raises:
         InvalidInput: it cannot be read, or is no such table; the message names file and place.
     """
-    return decode_document(path, PriceFile, what="price table")
+    return decode_document(path, PriceFile, what="price table", form=PRICE_FORM)
 
 
 def pricing_for(model: str, *, own: dict[str, Price] | None = None, file: PriceFile | None = None) -> Pricing:

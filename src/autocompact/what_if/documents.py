@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from autocompact.what_if.billing import Pricing
-from autocompact.what_if.figures import figures_of
+from autocompact.what_if.figures import Figures, Together, figures_of
 from autocompact.what_if.losses import Loss
 from autocompact.what_if.recommending import Recommendation
 from autocompact.what_if.replays import Replayed
@@ -48,11 +48,15 @@ def prices_of(pricing: Pricing) -> dict[str, Any] | None:
 
 
 def _policy(outcome: Outcome) -> dict[str, Any]:
-    fields: dict[str, Any] = msgspec.to_builtins(figures_of(outcome))
+    return {**_figures(figures_of(outcome)), "losses": [_loss(loss) for loss in outcome.losses]}
+
+
+def _figures(figures: Figures) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(figures)
     for name, digits in (("cost", 6), ("seconds", 3)):
         if fields[name] is not None:
             fields[name] = round(fields[name], digits)
-    return {**fields, "losses": [_loss(loss) for loss in outcome.losses]}
+    return fields
 
 
 def _loss(loss: Loss) -> dict[str, Any]:
@@ -69,6 +73,17 @@ def _loss(loss: Loss) -> dict[str, Any]:
         "rules_kept": loss.rules.kept,
         "missing": list(loss.missing),
         "unstated": list(loss.unstated),
+    }
+
+
+def together_document(together: Together) -> dict[str, Any]:
+    """Make the document of the sums over several sessions: the line after theirs."""
+    return {
+        "together": {
+            "sessions": together.sessions,
+            "policies": [_figures(each) for each in together.figures],
+            "left_out": [{"name": name, "sessions": count} for name, count in together.partial.items()],
+        }
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -131,6 +132,40 @@ def summed(sessions: Sequence[Sequence[Figures]]) -> tuple[Figures, ...]:
     by_name = [{each.name: each for each in figures} for figures in sessions]
     names = [name for name in by_name[0] if all(name in each for each in by_name)] if by_name else []
     return tuple(reduce(Figures.__add__, (each[name] for each in by_name)) for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """Several sessions together.
+
+    Attributes:
+        sessions: how many.
+        figures: sums of the policies that every session was replayed under.
+        partial: the other policies, each with the number of sessions that have it; a sum of these would compare
+            different sessions.
+    """
+
+    sessions: int
+    figures: tuple[Figures, ...]
+    partial: dict[str, int]
+
+    @classmethod
+    def of(cls, sessions: Sequence[Sequence[Figures]]) -> Together:
+        """The sums over ``sessions``, in the order of the policies."""
+        counts = Counter(each.name for figures in sessions for each in figures)
+        partial = {name: count for name, count in counts.items() if count < len(sessions)}
+        return cls(sessions=len(sessions), figures=summed(sessions), partial=partial)
+
+    @property
+    def note(self) -> str:
+        """A sentence on what the sums do not have; "" where they have everything."""
+        if not self.partial:
+            return ""
+        listed = ", ".join(f"{name!r} ({count} of {self.sessions})" for name, count in self.partial.items())
+        return (
+            f"Not in the sum, because not every session was replayed under it: {listed}. Which policies a session has "
+            "depends on its window; --window N gives all of them the same."
+        )
 
 
 def winners(figures: Iterable[Figures]) -> dict[str, float]:

@@ -18,7 +18,7 @@ from autocompact.sessions import LABELS
 from autocompact.ui.pages import document
 from autocompact.what_if.documents import prices_of
 from autocompact.what_if.drawings import context_drawing, cost_drawing, hover_data
-from autocompact.what_if.figures import COLUMNS, Figures, shown, winners
+from autocompact.what_if.figures import COLUMNS, Figures, Together, shown, winners
 from autocompact.what_if.losses import Kept, Loss
 from autocompact.what_if.recommending import Recommendation
 from autocompact.what_if.replays import Replayed
@@ -68,13 +68,13 @@ def section_of(result: Replayed, *, number: int) -> str:
 
 
 def page_of(
-    sections: Sequence[str], total: Sequence[Figures], *, recommended: Recommendation | None = None
+    sections: Sequence[str], together: Together | None, *, recommended: Recommendation | None = None
 ) -> str:
     """The page.
 
     Args:
         sections: of `section_of`.
-        total: the sum over all sessions; empty for one session.
+        together: the sums over all sessions; None for one session.
         recommended: what to take; None for no advice.
     """
     body = [
@@ -84,8 +84,10 @@ def page_of(
     ]
     if recommended is not None:
         body += _advice(recommended)
-    if total:
-        body += ["<h2>All sessions together</h2>", _table(total)]
+    if together is not None:
+        body += ["<h2>All sessions together</h2>", _table(together.figures)]
+        if together.note:
+            body.append(f'<p class="note">{escape(together.note)}</p>')
     body += [f'<p class="note">{escape(LEGEND)}</p>', *sections]
     here = files("autocompact.what_if")
     style, script = (here.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))

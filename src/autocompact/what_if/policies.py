@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, ValidationError, convert, field
 
 from autocompact.core.budget import HIGHEST_RATIO
 from autocompact.core.windows import budget_for
@@ -24,6 +24,12 @@ Kind: TypeAlias = Literal["none", "recorded", "masks", "summaries", "engine"]
     summaries  at the moments of the recording, with its summaries, checked and put right by autocompact
     engine     by autocompact, offline
 """
+
+POLICY_FORM = (
+    'A file of policies is {"policies": [...]}; each has a name, and where it needs them a kind '
+    f"({', '.join(get_args(Kind))}), a window in tokens, and settings as in settings.json"
+)
+"""What ends an error in such a file."""
 
 WINDOWS = (32_000, 128_000, 200_000, 1_000_000)
 """Windows that are tried besides the session's own, in tokens."""
@@ -57,15 +63,32 @@ def read_policies(path: Path) -> tuple[WhatIf, ...]:
     Raises:
         InvalidInput: it cannot be read, or is no such file; the message names file and place.
     """
-    found = decode_document(path, PolicyFile, what="file of policies").policies
+    found = decode_document(path, PolicyFile, what="file of policies", form=POLICY_FORM).policies
+    return _named_once(found, where=f"{path}: ")
+
+
+def given_policies(policies: Sequence[Mapping[str, object]]) -> tuple[WhatIf, ...]:
+    """The policies that a program gives, in the form that they have in a file.
+
+    Raises:
+        InvalidInput: one of them is none; the message says which, and what is expected.
+    """
+    try:
+        found = convert({"policies": policies}, PolicyFile).policies
+    except ValidationError as error:
+        raise InvalidInput(f"these are no policies: {error}. {POLICY_FORM}") from None
+    return _named_once(found, where="")
+
+
+def _named_once(policies: tuple[WhatIf, ...], *, where: str) -> tuple[WhatIf, ...]:
     known: set[str] = set()
-    for index, policy in enumerate(found):
+    for index, policy in enumerate(policies):
         if policy.name in known:
             raise InvalidInput(
-                f"{path}: there are two policies {policy.name!r} - at `$.policies[{index}].name`"
+                f"{where}there are two policies {policy.name!r} - at `$.policies[{index}].name`: a name stands for one policy"
             )
         known.add(policy.name)
-    return found
+    return policies
 
 
 def default_policies(*, window: int, has_records: bool, has_summaries: bool) -> tuple[WhatIf, ...]:
