@@ -15,8 +15,8 @@ from tests.stores.cluster import Cluster
 # No deadline and no "too slow": both measure the machine, not the code.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 
-settings.register_profile("dev", _UNTIMED, max_examples=40)
-settings.register_profile("ci", _UNTIMED, max_examples=25, derandomize=True, database=None)
+settings.register_profile("dev", _UNTIMED, max_examples=25)
+settings.register_profile("ci", _UNTIMED, max_examples=12, derandomize=True, database=None)
 settings.register_profile("long", _UNTIMED, max_examples=1_000)
 settings.load_profile(PROFILE)
 

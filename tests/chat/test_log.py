@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.chat import ChatConfig, ChatService, ChatSession, opened
@@ -82,7 +82,6 @@ async def test_opening_reads_the_context_and_a_page_reads_a_page() -> None:
     assert [entry.seq for entry in page.entries] == list(range(551, 601))
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     edits=st.lists(st.none() | st.integers(1, 8), min_size=1, max_size=30),
     compact_after=st.integers(0, 30),

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.chat import ChatConfig, ChatService, ChatSession
@@ -158,7 +158,6 @@ async def test_nothing_is_taken_up_again_while_a_turn_runs(tmp_path: Path) -> No
         await session.wait()
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(["say", "edit", "again", "resume"]), st.integers(0, 5)), max_size=12)
 )

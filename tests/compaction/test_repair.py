@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.compaction.repair import NO_RESPONSE, UNDERSTOOD, Repairer, problems, repair
@@ -59,7 +59,6 @@ def test_a_valid_history_has_no_problems_and_passes_as_the_very_same_messages(
 
 
 @given(broken_histories())
-@settings(max_examples=300)
 def test_whatever_the_checker_finds_valid_passes_as_the_very_same_messages(messages: list[Message]) -> None:
     fixed = repair(messages)
     assert (fixed == messages) == (problems(messages) == [])

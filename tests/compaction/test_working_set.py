@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.compaction.goal import Goal
@@ -193,7 +193,6 @@ def test_calls_that_stand_in_the_text_stay_with_their_outcome() -> None:
     assert record.receipt.tokens_after <= WITH.target
 
 
-@settings(max_examples=12)
 @given(st.integers(1, 120), st.integers(0, 14), st.integers(0, 6_000), st.integers(300, 8_000))
 def test_with_a_working_set_every_context_keeps_the_invariants(
     lines: int, later: int, budget: int, target: int

@@ -8,7 +8,7 @@ import string
 import uuid
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from autocompact.core.redaction import RULES, find_secrets, redact, redact_parts
@@ -394,7 +394,6 @@ def test_a_key_of_three_parts_goes_from_all_of_them() -> None:
     assert redacted[2].endswith("\nafter")
 
 
-@settings(max_examples=30)
 @given(st.lists(st.lists(_PIECES, max_size=4).map("".join), max_size=4))
 def test_parts_keep_their_number_and_hold_no_secret(parts: list[str]) -> None:
     redacted = redact_parts(parts)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from inline_snapshot import snapshot
 
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult, text_message
@@ -244,7 +244,6 @@ def test_many_long_requests_shrink_to_their_beginnings_and_to_pointers() -> None
     assert "m79" in text
 
 
-@settings(max_examples=60)
 @given(histories())
 def test_all_that_a_ledger_names_comes_from_the_log(history: list[Message]) -> None:
     ledger = extract(history)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
@@ -260,7 +260,6 @@ def test_our_own_earlier_summary_is_carried_on_by_the_ledger_and_not_nested() ->
 _WORDS = st.text(alphabet="ab ._\n#*`é字", max_size=80)
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from(["user", "assistant"]), _WORDS), max_size=8),
     st.integers(0, 400),

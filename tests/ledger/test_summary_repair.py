@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.language import WORDS as LANGUAGES
@@ -38,7 +38,6 @@ _SUMMARIES = st.one_of(
 )
 
 
-@settings(max_examples=100)
 @given(ledgers(), _SUMMARIES, st.integers(0, 300))
 def test_a_repaired_summary_fits_and_holds_the_summary_if_there_is_room_for_both(
     ledger: Ledger, summary: str, budget: int

@@ -202,11 +202,7 @@ async def test_a_query_is_words_whatever_signs_it_holds(archive: Archive) -> Non
         assert found == ["talk 1"]
 
 
-@settings(
-    max_examples=25,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(log=logs())
 async def test_any_log_can_be_indexed_searched_and_deleted(archive: Archive, log: list[Message]) -> None:
     await archive.store.delete(KEY)
@@ -220,7 +216,7 @@ async def test_any_log_can_be_indexed_searched_and_deleted(archive: Archive, log
 _WORDS = st.lists(st.sampled_from("red blue green lake load_state run".split()), max_size=6).map(" ".join)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(log=st.lists(_WORDS, min_size=1, max_size=12), other=st.lists(_WORDS, max_size=6), query=_WORDS)
 async def test_all_indexes_find_the_same(
     tmp_path: Path, database: str, log: list[str], other: list[str], query: str

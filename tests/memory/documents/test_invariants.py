@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.memory.documents.dates import find_dates
@@ -133,7 +133,6 @@ def made(observed: str, done: str) -> Folder:
 
 
 @given(text=FILES, done=TASKS, steps=STEPS)
-@settings(deadline=None, max_examples=60)
 def test_no_entry_disappears_and_none_is_there_twice(text: str, done: str, steps: list[str]):
     folder = made(text, done)
     before = words(folder)
@@ -152,7 +151,6 @@ def test_no_entry_disappears_and_none_is_there_twice(text: str, done: str, steps
 
 
 @given(text=FILES, done=TASKS)
-@settings(deadline=None, max_examples=60)
 def test_the_order_of_the_layers_does_not_matter(text: str, done: str):
     one, other = made(text, done), made(text, done)
     run(one, ["observations", "tasks", "index"])
@@ -161,7 +159,6 @@ def test_the_order_of_the_layers_does_not_matter(text: str, done: str):
 
 
 @given(text=FILES, done=TASKS, steps=STEPS)
-@settings(deadline=None, max_examples=60)
 def test_a_second_run_right_after_changes_nothing(text: str, done: str, steps: list[str]):
     folder = made(text, done)
     run(folder, [*steps, "tasks"])
@@ -173,7 +170,6 @@ def test_a_second_run_right_after_changes_nothing(text: str, done: str, steps: l
 
 
 @given(text=FILES, done=TASKS, steps=STEPS)
-@settings(deadline=None, max_examples=60)
 def test_no_date_of_an_observation_is_lost(text: str, done: str, steps: list[str]):
     folder = made(text, done)
     run(folder, [*steps, "observations"])
@@ -191,7 +187,6 @@ def test_no_date_of_an_observation_is_lost(text: str, done: str, steps: list[str
     bom=st.sampled_from([b"", b"\xef\xbb\xbf"]),
     encoding=st.sampled_from(["utf-8", "latin-1"]),
 )
-@settings(deadline=None, max_examples=100)
 def test_what_was_not_moved_keeps_its_bytes(
     text: str, done: str, end: str, whole: bool, bom: bytes, encoding: str
 ):

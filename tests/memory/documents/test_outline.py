@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -43,7 +43,6 @@ def parsed(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 
 @given(lines=LINES)
-@settings(max_examples=500)
 @example(lines=["- a", "", "    more", "", "# H", "~~~", "# no"])
 @example(lines=["- a", "  <div>", "# H"])
 @example(lines=[" - one", "  ```", "# H"])
