@@ -1,11 +1,15 @@
-"""How hard hypothesis looks, Ctrl-C as a terminal has it, and a PostgreSQL server for who asks for one."""
+"""How hard hypothesis looks, the certificates, Ctrl-C as a terminal has it, and a PostgreSQL server for who asks for one."""
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
+import certifi
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -18,7 +22,17 @@ _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow],
 settings.register_profile("dev", _UNTIMED, max_examples=25)
 settings.register_profile("ci", _UNTIMED, max_examples=12, derandomize=True, database=None)
 settings.register_profile("long", _UNTIMED, max_examples=1_000)
+settings.register_profile("lowest", _UNTIMED, max_examples=4, derandomize=True, database=None)
 settings.load_profile(PROFILE)
+
+# Each client of a provider reads all authorities of the world, 80 ms of a processor: nothing here leaves this machine, and one
+# authority is enough.
+_CERTIFICATES = tempfile.NamedTemporaryFile("w", suffix=".pem", prefix="autocompact-authority-")  # noqa: SIM115 - until the end
+_END = "-----END CERTIFICATE-----\n"
+_CERTIFICATES.write(certifi.contents().partition(_END)[0] + _END)
+_CERTIFICATES.flush()
+atexit.register(_CERTIFICATES.close)
+os.environ["SSL_CERT_FILE"] = _CERTIFICATES.name
 
 # Who runs the tests in the background ignores Ctrl-C, and each program that a test starts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

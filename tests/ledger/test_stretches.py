@@ -74,12 +74,12 @@ def test_a_log_of_many_stretches_keeps_rules_the_last_request_and_what_is_open()
         Message(seq=3, role="tool", parts=(ToolResult(call_id="t", text="Exit code 1\nE   AssertionError: 3 != 4\n1 failed", is_error=True),)),
     ]  # fmt: skip
     for number in range(40):
-        said.append(text_message(len(said) + 1, "user", f"Please look at item {number}. " + "word " * 20_000))
+        said.append(text_message(len(said) + 1, "user", f"Please look at item {number}. " + "word " * 8_000))
         said.append(text_message(len(said) + 1, "assistant", f"Item {number} is right."))
     said.append(text_message(len(said) + 1, "user", last))
     log = Transcript(said, counter=LengthCounter())
     goal = Goal(
-        limit=400_000, target=200_000, summary_tokens=40_000, tail_tokens=1_000, first_rung="summarise"
+        limit=160_000, target=80_000, summary_tokens=16_000, tail_tokens=1_000, first_rung="summarise"
     )
     record = climb_offline(log, goal)
     assert record is not None
