@@ -21,6 +21,7 @@ import pytest
 from autocompact.cli import program
 from autocompact.cli.upkeep import compress_context
 from tests.house.source import ROOT, read, repository_files
+from tests.warm import scripts
 
 OURS = {"autocompact": program, "compress-context": compress_context}
 
@@ -141,16 +142,20 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("build", ".autocompact", "backups", ".claude"):
         (folder / name).mkdir()
     (folder / "my-summary.md").write_text("# Summary\n\nThe importer is repeatable now.\n", encoding="utf-8")
+    (folder / "bin").mkdir()
+    scripts(folder / "bin")
     done = _run("autocompact import $SESSION", folder, _environment(folder))
     assert done.returncode == 0, done.stderr
     return folder
 
 
-def _environment(home: Path) -> dict[str, str]:
+def _environment(home: Path, *, warm: bool = True) -> dict[str, str]:
+    """What a shell has; ours are started without their imports, or as they are installed."""
+    installed = f"{Path(sys.executable).parent}:{os.defpath}"
     return {
         "HOME": str(home),
         "NAME": "fix-invoice-rounding",
-        "PATH": f"{Path(sys.executable).parent}:{os.defpath}",
+        "PATH": f"{home / 'bin'}:{installed}" if warm else installed,
         "SESSION": "examples/sessions/fix-invoice-rounding.jsonl",
     }
 
@@ -160,7 +165,7 @@ def _environment(home: Path) -> dict[str, str]:
 )
 def test_the_commands_of_a_page_run(page: Path, home: Path, tmp_path: Path) -> None:
     shutil.copytree(home, tmp_path, dirs_exist_ok=True)
-    environment = _environment(tmp_path)
+    environment = _environment(tmp_path, warm=page.name != "README.md")
     for command in commands(read(page)):
         if not _reason(command):
             typed = re.sub(r"\b(?<!\$)(SESSION|NAME)\b", r"$\1", command)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -13,6 +12,7 @@ from typing import IO
 import pytest
 
 from autocompact.cli import main
+from tests.warm import command
 
 ROOT = Path(__file__).parents[2]
 SESSIONS = ROOT / "examples" / "sessions"
@@ -65,11 +65,11 @@ def started(
     env: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """``autocompact …`` in a process of its own; without a terminal, 80 columns wide."""
-    command = [sys.executable, "-m", "autocompact", *map(str, arguments)]
+    whole = [*command(), *map(str, arguments)]
     env = env or environment()
     if input is not None:
-        return subprocess.run(command, input=input, stdout=stdout, stderr=stderr, env=env, check=False)
-    return subprocess.run(command, stdin=stdin, stdout=stdout, stderr=stderr, env=env, check=False)
+        return subprocess.run(whole, input=input, stdout=stdout, stderr=stderr, env=env, check=False)
+    return subprocess.run(whole, stdin=stdin, stdout=stdout, stderr=stderr, env=env, check=False)
 
 
 def environment(**more: str) -> dict[str, str]:

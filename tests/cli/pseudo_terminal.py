@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.warm import command
+
 PATIENCE = 60.0
 """Seconds in which something must happen, on however slow a machine."""
 
@@ -23,7 +25,7 @@ _PROMPT, _ASKING = "% > ", "\x1b[?2004h"
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]")
 
 # A session without a terminal gets the one that it opens first: only then does Ctrl-C reach it.
-_START = "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR)); os.execv(sys.executable, sys.argv[1:])"
+_START = "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR)); os.execv(sys.argv[1], sys.argv[1:])"
 
 
 class PseudoTerminal:
@@ -38,9 +40,9 @@ class PseudoTerminal:
         self._seen = 0
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 250, 0, 0))
-        command = [sys.executable, "-c", _START, sys.executable, "-m", "autocompact", *arguments]
+        started = [sys.executable, "-c", _START, *command(), *arguments]
         self._process = subprocess.Popen(
-            command, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env, start_new_session=True
+            started, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env, start_new_session=True
         )
         os.close(slave)
 

@@ -19,6 +19,7 @@ from autocompact.core.messages import ToolCall
 from autocompact.testing import Answer, FakeProvider
 from tests.chat.chatting import Held
 from tests.cli.pseudo_terminal import CTRL_C, CTRL_D, DISCARD, PATIENCE, TAB, UP, PseudoTerminal
+from tests.warm import command
 
 _OURS = ("AUTOCOMPACT_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "LLAMACPP_", "NO_COLOR")
 
@@ -45,9 +46,8 @@ class Place:
         }
 
     def piped(self, *arguments: str, words: str = "") -> subprocess.CompletedProcess[bytes]:
-        command = [sys.executable, "-m", "autocompact", "chat", *arguments]
         return subprocess.run(
-            command,
+            [*command(), "chat", *arguments],
             input=words.encode(),
             capture_output=True,
             check=False,
@@ -124,9 +124,9 @@ def test_what_cannot_be_used_is_told_on_stderr_with_exit_code_2(
 def test_a_question_is_answered_also_where_stdin_is_closed(
     place: Place, arguments: list[str], code: int
 ) -> None:
-    command = [sys.executable, "-m", "autocompact", "chat", "--model", "offline", *arguments]
+    cold = [sys.executable, "-m", "autocompact", "chat", "--model", "offline", *arguments]
     done = subprocess.run(
-        ["sh", "-c", '"$@" <&-', "sh", *command],
+        ["sh", "-c", '"$@" <&-', "sh", *cold],
         capture_output=True,
         check=False,
         cwd=place.folder,
@@ -526,9 +526,13 @@ def test_too_much_or_no_text_in_a_pipe_is_refused(place: Place) -> None:
     large = place.piped("summarise this", words="x" * 10_000_001)
     assert (large.returncode, large.stdout) == (2, b"")
     assert b"larger than 10,000,000 bytes" in large.stderr
-    command = [sys.executable, "-m", "autocompact", "chat", "summarise"]
     binary = subprocess.run(
-        command, input=b"\xff\xfe", capture_output=True, check=False, cwd=place.folder, env=place.env
+        [*command(), "chat", "summarise"],
+        input=b"\xff\xfe",
+        capture_output=True,
+        check=False,
+        cwd=place.folder,
+        env=place.env,
     )
     assert (binary.returncode, b"not UTF-8 (byte 0)" in binary.stderr) == (2, True)
 

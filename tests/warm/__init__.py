@@ -1,0 +1,55 @@
+"""Starts our programs without their imports, which take a second or three of a processor each time: forked from one that has them.
+
+``COMMAND`` begins a command as ``[sys.executable, "-m", "autocompact"]`` does. What runs is a process of its own, with the
+arguments, environment, folder, streams and signals that it was started with; only its modules were read before. What
+tests how a program starts (its imports, its encoding, a stream that is closed) or kills one starts it in the usual way.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+@cache
+def command(program: str = "autocompact") -> list[str]:
+    """What starts a program; the first time in a process of tests, the one that has the modules is started as well."""
+    return [sys.executable, "-I", "-S", str(HERE / "client.py"), str(_server()), program]
+
+
+def scripts(folder: Path) -> Path:
+    """Write our programs into a folder for a PATH, to be started by a shell; the folder."""
+    for program in ("autocompact", "compress-context"):
+        script = folder / program
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(command(program))} "$@"\n')
+        script.chmod(0o755)
+    return folder
+
+
+@cache
+def _server() -> Path:
+    """The socket of the one that has the modules; it ends with this process."""
+    folder = tempfile.TemporaryDirectory(prefix="autocompact-warm-")
+    path = Path(folder.name, "socket")
+    process = subprocess.Popen(
+        [sys.executable, str(HERE / "server.py"), str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+
+    def end(owner: int = os.getpid()) -> None:
+        if os.getpid() == owner:
+            process.kill()
+            process.communicate()
+            folder.cleanup()
+
+    atexit.register(end)
+    return path
