@@ -94,10 +94,14 @@ def _from(pivot: str, anchor: str) -> str:
 
 
 def _branch(pivot: str, anchors: Iterable[str]) -> str:
-    """A pattern that matches where one of ``anchors`` stands around ``pivot``."""
+    """A pattern that matches where one of ``anchors`` stands around ``pivot``.
+
+    What follows the pivot is compared first: `re` passes over an alternative at once whose first letter is another, but
+    tries each that begins with what stands before.
+    """
     parts = (each.partition(pivot) for each in anchors)
     around = (
-        f"(?<={re.escape(before + pivot)}){re.escape(after)}" if before else re.escape(after)
+        f"{re.escape(after)}(?<={re.escape(before + pivot + after)})" if before else re.escape(after)
         for before, _, after in parts
     )
     return f"{re.escape(pivot)}(?:{'|'.join(around)})"

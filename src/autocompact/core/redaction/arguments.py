@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from autocompact.core.redaction.building import form, given
+from autocompact.core.redaction.building import form, given, made_up
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import (
     Trust,
@@ -13,26 +14,42 @@ from autocompact.core.redaction.values import (
     is_password,
     is_reference,
     is_strong,
+    mixed,
+    random_looking,
+    wordlike,
 )
 from autocompact.core.redaction.words import is_word
 
+_ALPHABET = re.compile(r"abcd|0123|1234|qwer", re.IGNORECASE)
 _TEXT = r"(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')"
 _OTHER = rf"(?:{_TEXT}|[$\w.\[\]'\"-]{{1,80}})"
 _SECRET = r"(?P<q>[\"'])(?P<s>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
 _NEXT = r"[ ]?,[ \n]{0,20}"
 
 
+_OF_AN_APP = re.compile(r"[a-z]{4}(?: [a-z]{4}){3}$")
+"""A password that a provider of mail makes for one program, in groups as it is shown."""
+
+
 def _argument(value: str) -> bool:
     """True for a literal that is no default, no placeholder and no word about passwords."""
-    if not given(value) or is_common(value) or " " in value:
+    if not given(value) or is_common(value) or (" " in value and not _OF_AN_APP.match(value)):
         return False
+    if " " in value:
+        return True
     if is_reference(value) and not is_dotted_password(value):
         return False
     return is_password(value, Trust.LITERAL) or is_word(value)
 
 
 def _call(
-    anchor: str, *, before: int, examples: tuple[str, ...], others: tuple[str, ...] = (), text: bool = False
+    anchor: str,
+    *,
+    before: int,
+    examples: tuple[str, ...],
+    others: tuple[str, ...] = (),
+    text: bool = False,
+    accept: Callable[[str], bool] = _argument,
 ) -> Form:
     """A row for a call whose name ends at ``anchor``, with a password after ``before`` other arguments."""
     first = _NEXT.join([_TEXT if text else _OTHER] * before)
@@ -42,7 +59,7 @@ def _call(
         pattern=rf"{re.escape(anchor)}[ \n]{{0,20}}{first}{_NEXT}{_SECRET}",
         examples=examples,
         others=others,
-        accept=_argument,
+        accept=accept,
         ahead=900,
     )
 
@@ -102,6 +119,105 @@ _CALLS = (
         examples=("requests.get(url, auth=('bob', '«moonlight»'))",),
         others=("auth=('user', 'pass')", "auth=(user, password)"),
     ),
+    *(
+        _call(
+            anchor,
+            before=before,
+            examples=(f"x{anchor}{first}'«<a10>!x»')",),
+            others=(f"x{anchor}{first}password)", f"x{anchor}{first}'password')"),
+        )
+        for anchor, before, first in (
+            ("digestauth(", 1, "'bob', "),
+            ("ntlmauth(", 1, "'bob', "),
+            ("changeuserpassword(", 1, "'bob', "),
+            ("create_user(", 2, "'bob', 'b@acme.dev', "),
+            ("create_superuser(", 2, "'bob', 'b@acme.dev', "),
+            ("emailandpassword(", 1, "'b@acme.dev', "),
+            ("emailandpassword(", 2, "auth, 'b@acme.dev', "),
+            ("withpassword(", 1, "'b@acme.dev', "),
+            ("oci_connect(", 1, "'scott', "),
+            ("oci_pconnect(", 1, "'scott', "),
+            ("ftp_login(", 2, "$c, 'bob', "),
+            ("imap_open(", 2, "$box, 'b@acme.dev', "),
+            ("ldap_bind(", 2, "$ds, 'cn=bob,dc=x', "),
+            ("auth_password(", 2, "$c, 'bob', "),
+            ("plainauth(", 2, "'', 'b@acme.dev', "),
+            ("username_pw_set(", 1, "'sensor', "),
+            ("authentication(", 1, "'bob', "),
+            ("credential(", 1, "'bob', "),
+            ("withbasicauth(", 1, "'bob', "),
+            ("withcredentials(", 1, "'bob', "),
+            ("setcredentials(", 1, "'bob', "),
+            ("authenticateuser(", 1, "'bob', "),
+        )
+    ),
+    *(
+        _call(
+            anchor,
+            before=before,
+            examples=(f"x{anchor}{first}'«<a10>!x»')",),
+            others=(
+                f"x{anchor}{first}password)",
+                f"x{anchor}{first}'handler_v2')",
+                f"x{anchor}{first}'title')",
+            ),
+            accept=made_up,
+        )
+        for anchor, before, first in (
+            (".login(", 1, "SENDER, "),
+            (".connect(", 1, "'HomeNet', "),
+            (".connect(", 2, "host, user, "),
+            ("ftp.open(", 2, "'h', 'bob', "),
+            (".begin(", 1, "'HomeNet', "),
+            (".bind(", 1, "'cn=bob,dc=x', "),
+            ("simple_bind(", 1, "'cn=bob,dc=x', "),
+            ("bind_s(", 1, "'cn=bob,dc=x', "),
+            ("authenticate(", 1, "'bob', "),
+            ("credentials.add(", 1, "'bob', "),
+            ("signin(", 1, "'bob', "),
+            ("sign_in(", 1, "'bob', "),
+            ("logon(", 1, "'bob', "),
+            ("createuser(", 1, "'bob', "),
+        )
+    ),
+    form(
+        "password",
+        ".login(",
+        pattern=r"\.login\([ \n]{0,20}[$\w.\[\]'\"-]{1,80}[ ]?,[ \n]{0,20}(?P<q>[\"'])(?P<s>[a-z]{16})(?P=q)",
+        examples=('server.login(SENDER, "«qcxpdqlqwdcpdjzc»")',),
+        others=('server.login(SENDER, "internationalize")', "server.login(SENDER, password)"),
+        accept=random_looking,
+    ),
+    form(
+        "password",
+        ".tochararray(",
+        pattern=r"\.tochararray\(",
+        line=r"(?P<q>[\"])(?P<s>[^\s\"]{4,100})(?P=q)$",
+        examples=('keyStore.load(in, "«<a10>!x»".toCharArray());', 'auth("bob", "«<a12>»".toCharArray())'),
+        others=(
+            '"0123456789abcdef".toCharArray()',
+            '"hello2".toCharArray()',
+            '"abcdefghijk0123456789".toCharArray()',
+        ),
+        accept=lambda value: made_up(value) and not _ALPHABET.search(value),
+    ),
+    form(
+        "password",
+        "{noop}",
+        pattern=r"\{noop\}(?P<s>[^\s\"'`]{4,100})",
+        examples=('.password("{noop}«<a10>»")', "password: '{noop}«moonlight»'"),
+        others=("{noop} is a prefix", '"{noop}password"', '"{noop}" + password'),
+        accept=given,
+    ),
+    form(
+        "password",
+        "crypt(",
+        pattern=r"crypt\([ ]?['\"](?P<s>[^\s'\"]{4,200})['\"][ ]?,",
+        line=r"(?:^|[^\w.]|\.)$",
+        examples=("WHERE pw = crypt('«<a10>!x»', pw)",),
+        others=("crypt('password', pw)", "crypt(password, gen_salt('bf'))"),
+        accept=made_up,
+    ),
     form(
         "password",
         "-securestring ",
@@ -140,11 +256,21 @@ _CRYPTOGRAPHY = (
             "bot",
             "cookieparser",
             ".init",
-            "aes.",
             ".connect",
             "signin",
             "configure",
         )
+    ),
+    form(
+        "encryption key",
+        "aes.",
+        pattern=r"aes\.[\w.]{0,20}\((?:[^()\n\"']{1,60},[ ]?)?b?[\"'](?P<s>(?:[^\s\"']{16}|[^\s\"']{24}|[^\s\"']{32}))[\"']",
+        examples=(
+            "AES.new(b'«<a16>', AES.MODE_CBC, iv)".replace("', AES", "»', AES"),
+            "AES.encrypt(text, '«<a32>»')",
+        ),
+        others=("aes.encrypt(payload, 'the-name-of-a-k2')", "aes.new(key, 'mode_of_the_blocks')"),
+        accept=lambda value: mixed(value) and random_looking(value) and wordlike(value) < 0.5,
     ),
     _crypto("jwt.", examples=("jwt.sign({id: 1}, '«<a40>', {expiresIn: '1h'})".replace("',", "»',", 1),)),
     _crypto(".sign", examples=('signer.sign(payload, "«<a40>»")',), hexadecimal=False),
@@ -177,6 +303,12 @@ _CLIENTS = tuple(
         "setup(",
         "api(",
         "sdk(",
+        "twilio(",
+        "mailgun(",
+        "vonage(",
+        "nexmo(",
+        "algolia(",
+        "credentials(",
     )
 )
 

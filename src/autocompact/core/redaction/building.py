@@ -10,10 +10,16 @@ from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import (
     Trust,
     entropy,
+    has_symbol,
+    is_chosen,
+    is_common,
     is_default,
+    is_dotted_password,
     is_password,
     is_placeholder,
+    is_reference,
     mixed,
+    random_looking,
     stripped,
 )
 
@@ -42,7 +48,7 @@ def form(
         others=others,
         back=back,
         ahead=ahead or (300 if back else 8000),
-        line=LazyPattern(line) if line else None,
+        line=LazyPattern(line, re.MULTILINE) if line else None,
         accept=accept,
     )
 
@@ -56,6 +62,16 @@ def given(value: str) -> bool:
 def dense(value: str) -> bool:
     """True for 16 characters or more that are mixed as in a token."""
     return len(value) >= 16 and mixed(value) and entropy(value) >= 2.8 and not is_placeholder(value)
+
+
+def made_up(value: str) -> bool:
+    """True for what nothing but a password is: letters with digits or signs, in no form that names have."""
+    value = stripped(value)
+    if len(value) < 6 or not given(value) or is_common(value):
+        return False
+    if is_reference(value) and not is_dotted_password(value):
+        return False
+    return is_chosen(value) or (mixed(value) and (has_symbol(value) or random_looking(value)))
 
 
 def stated(value: str) -> bool:
@@ -74,7 +90,7 @@ def program(
         kind="password",
         anchor=anchor,
         pattern=LazyPattern(f"{option}{VALUE}"),
-        line=LazyPattern(rf"(?<![\w.-])(?:{names})(?![\w-])[^|;&\n]*$"),
+        line=LazyPattern(rf"(?<![\w.-])(?:{names})(?![\w-])[^|;&\n]*$", re.MULTILINE),
         examples=examples,
         others=others,
         accept=given,

@@ -6,12 +6,13 @@ import re
 
 from autocompact.core.redaction.building import form
 from autocompact.core.redaction.rules import Form
-from autocompact.core.redaction.values import has_digit, is_code, mixed
+from autocompact.core.redaction.values import has_digit, is_code, wordlike
 
 _ONE = r"(?:\d{6,10}|\d{3,5}[ -]\d{3,5}|[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|(?=[a-z]{0,9}\d)[a-z0-9]{8,12})"
 _IN_LIST = (
     r"(?:\d{6,10}|\d{3,5}[ -]\d{3,5}|[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|(?=[a-z]{0,15}\d)[a-z0-9]{8,16})"
 )
+_GROUP = re.compile(r"[A-Za-z2-7]{4}")
 _ITEM = r"(?:[-*•>|]|\d{1,2}[.):\]])?[ \t|]{0,4}[\"'`]?"
 
 _CODE = r"(?:(?-i:[A-Z])-)?(?!(?:19|20)\d\d(?!\d))\d{4,8}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,3}"
@@ -33,6 +34,11 @@ def _is_code(value: str) -> bool:
     return has_digit(value) and value.lower() != "2fa"
 
 
+def _is_seed(value: str) -> bool:
+    """True for groups of four of which one cannot be said, and for those with a digit."""
+    return has_digit(value) or any(wordlike(group) < 1 for group in _GROUP.findall(value))
+
+
 CODES: tuple[Form, ...] = (
     form(
         "recovery codes",
@@ -47,6 +53,18 @@ CODES: tuple[Form, ...] = (
             "emergency codes: «<h4>-<d4>-<h4>-1a2b, <h4>-<d4>-<h4>-2c3d»",
         ),
         others=("backup codes: none left", "recovery codes are shown once", "Recovery codes: 10 remaining"),
+        accept=_is_code,
+    ),
+    form(
+        "recovery codes",
+        " code",
+        pattern=rf" codes?(?: (?:left|remain(?:ing|s)?|that|still|unused|valid|i|we|you|have|can|use|generated|saved|one|more|available|below|übrig|noch)){{1,4}}(?: ?\([^()\n]{{1,60}}\))?[ ]?(?::|=|–|—)[ \n]{{1,4}}{_ITEM}(?P<s>{_ONE}(?:[\"'`]?(?:,|[ ]|\n)[ \n]{{0,6}}{_ITEM}{_ONE}){{0,20}})(?![\w-])",
+        line=r"(?i:(?<!\w)(?:backup|recovery|scratch|2fa|mfa|emergency|rescue|reserve))$",
+        examples=(
+            "one backup code left: «4675 0627»",
+            "recovery codes that remain (2): «a1b2-c3d4, e5f6-a7b8»",
+        ),
+        others=("backup codes left: 8", "recovery codes left: see the vault"),
         accept=_is_code,
     ),
     form(
@@ -152,7 +170,7 @@ CODES: tuple[Form, ...] = (
         "PIN",
         "pin",
         pattern=r"pin(?:[ -]?code)?(?: (?!gpio)[\w'-]{1,20}){0,5}?(?: is| ist| lautet| est| es| è| é|[ ]?(?:[:=：]|は|是|为|コードは|码(?:是|为|：)|은|는))[ ]?[\"'`]?(?P<s>\d{4,12})(?![A-Za-z0-9_]|[.,]\d)",
-        line=r"(?i:(?<![A-Za-z0-9_-])(?:[\w-]{1,20}[_-])?)$",
+        line=r"(?i:(?<![A-Za-z0-9_-])(?<!gpio )(?:[\w-]{1,20}[_-])?)$",
         examples=(
             "the PIN of the safe is «9238»",
             "sim_pin: «4821»",
@@ -172,7 +190,7 @@ CODES: tuple[Form, ...] = (
                 f"enter this {anchor} by hand: «x62n lxgq eofa ri5r uwno q7sb»",
             ),
             others=(f"{anchor}: this word will stay here",),
-            accept=mixed,
+            accept=_is_seed,
         )
         for anchor in (
             "secret",
@@ -181,6 +199,13 @@ CODES: tuple[Form, ...] = (
             "authenticator key",
             "2fa-geheimnis",
             "geheimnis",
+            "by hand",
+            "manually",
+            "scan",
+            "barcode",
+            "qr code",
+            "qr-code",
+            "instead",
         )
     ),
 )

@@ -30,7 +30,7 @@ _PASSWORDS = (
             "id,email,password,created\n4,bob@acme.dev,«Lantern.Harbor27»,2024-11-02\n",
             "# client    server    secret              IP addresses\nbranch2     *         «<l6>-<l4>x9»      10.8.1.12\n",
             "folder;login_username;login_password\n;bob;«<l6>-<l5>»\n",
-            "| user | password |\n|---|---|\n| bob | «<l6>-<l5>» |\n",
+            "| user | password |\n|---|---|\n| bob | «<l6>-<l4>7» |\n",
             " name | password\n------+----------\n bob  | «<l10>»\n",
             "INSERT INTO users (name, password) VALUES ('bob', '«moonlight»');",
             "INSERT INTO users (id, name, passwd) VALUES (4, 'it''s', '«<a12>')»".replace("')»", "»')"),

@@ -11,8 +11,12 @@ from autocompact.core.redaction.arguments import ARGUMENTS
 from autocompact.core.redaction.building import QUOTE, VALUE, dense, form, given, program, stated
 from autocompact.core.redaction.codes import CODES
 from autocompact.core.redaction.commands import COMMANDS
+from autocompact.core.redaction.entries import ENTRIES
 from autocompact.core.redaction.outputs import OUTPUTS
+from autocompact.core.redaction.pairs import PAIRS
+from autocompact.core.redaction.printed import PRINTED
 from autocompact.core.redaction.rules import Form
+from autocompact.core.redaction.settings import SETTINGS
 from autocompact.core.redaction.shapes import SHAPES
 from autocompact.core.redaction.spans import Source, Span
 from autocompact.core.redaction.spoken import SPOKEN
@@ -169,18 +173,6 @@ def _is_phrase(words: str) -> bool:
 
 _TWELVE = "abandon ability able about above absent absorb abstract absurd abuse access accident"
 _PROGRAMS = (
-    form(
-        "password",
-        "curl ",
-        pattern=r"curl [^\n]{0,400}?(?<=[ \t])(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'$]{1,64}:(?P<s>[^\s\"'$]{3,})",
-        examples=(
-            "curl -s -u admin:«hunter2» https://h/",
-            "curl -u '<a12>:«<a20>»' https://h/",
-            "curl --user 'admin:«swordfish7»' https://h/",
-        ),
-        others=("curl -u $USER:$PASS https://h", "curl https://h/x:y1"),
-        accept=given,
-    ),
     program(
         r"(?:mysql|mariadb)[a-z-]*|7z[arz]?|unrar|rar|sshpass",
         " -p",
@@ -227,7 +219,7 @@ _PROGRAMS = (
     program(
         "ssh-keygen",
         " -n ",
-        option="[ ]-N[ ]",
+        option="[ ]-N[ ]+",
         examples=("ssh-keygen -t ed25519 -N '«<a10>' -f k".replace("' -f", "»' -f"),),
     ),
     form(
@@ -538,6 +530,10 @@ FORMS: tuple[Form, ...] = (
     *STATEMENTS,
     *ARGUMENTS,
     *COMMANDS,
+    *ENTRIES,
+    *PAIRS,
+    *PRINTED,
+    *SETTINGS,
     *OUTPUTS,
     *SPOKEN,
 )

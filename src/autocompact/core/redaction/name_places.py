@@ -21,7 +21,7 @@ OTHER_TAILS = frozenset(
     " status state mode scope scopes issuer audience metadata meta info config settings options option schema model request response handler callback listener"
     " event events map list array set items pair pairs ring chain pattern regex re mask masked redacted test tests spec example examples docs stdin command cmd"
     " data at by for from in is to of on bits iterations rounds salt salts attempts tries retries manager pool bucket buckets per rate stream streams ized izer"
-    " press up down code codes board word words frame frames stroke map pad point points bindings binding space".split()
+    " encryption hasher hashers hashing algorithms mechanism mechanisms press up down code codes board word words frame frames stroke map pad point points bindings binding space".split()
 ) - {"text?", "code", "test", "store"}
 _OWNER = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]{1,30})[ ]$")
 """What a key is of: ``mapbee key``, ``my key``."""
@@ -36,9 +36,9 @@ _OTHER_KEYS = tuple(
     " press enter no key websocket".split()
 )
 """What stands before "KEY" in the name of something else."""
-_OTHER_TOKENS = tuple(
+OTHER_TOKENS = tuple(
     "page next continuation cursor sync eos bos pad unk sep cls mask special stop max min num total prompt"
-    " completion input output cached reasoning used per cancellation cancel abort design color prev peek lookahead".split()
+    " completion input output cached reasoning used per cancellation cancel abort design color prev peek lookahead skip offset resume starting start scroll pagination checkpoint".split()
 )
 _PUBLIC = tuple(
     f"{public}{key}"
@@ -46,6 +46,24 @@ _PUBLIC = tuple(
     for key in ("", "api", "access", "app", "project", "_api", "_access", "_app", "_project")
 )
 _FUSED_PASS = (
+    "remote",
+    "local",
+    "repl",
+    "replica",
+    "mysql",
+    "postgres",
+    "redis",
+    "mongo",
+    "oracle",
+    "login",
+    "account",
+    "cert",
+    "trust",
+    "ssl",
+    "tls",
+    "radius",
+    "router",
+    "backup",
     "db",
     "user",
     "smtp",
@@ -85,6 +103,10 @@ class Place:
     """It may name something else (``routing_key``): only what is made up beyond doubt is its secret."""
 
 
+_DIGESTS = re.compile(r"(?:checksum|hash|digest|sha\d*|md5)(?:\.[\w.-]{1,40})?/[\w-]{0,64}$", re.IGNORECASE)
+"""What a name is of that begins like this is a digest: ``checksum/secret``."""
+
+
 def place_of(text: str, name: Name, *, at: int) -> Place | None:
     """The name whose word begins at ``at``; None if it is a name of something else."""
     if name.accept is not None and name.head is not None and not name.head.search(text[max(0, at - 24) : at]):
@@ -107,6 +129,8 @@ def place_of(text: str, name: Name, *, at: int) -> Place | None:
             return None
         doubtful = True
     start = at - len(before)
+    if text[start - 1 : start] == "/" and _DIGESTS.search(text, max(0, start - 60), at):
+        return None
     full = before + word[0] + after
     bare = full.strip("-")
     capitals = bare.isupper() and ("_" in bare or len(bare) >= 6) and not bare.startswith("X-")
@@ -131,7 +155,7 @@ def _is_head(name: Name, before: str, *, word: str, text: str, at: int) -> bool:
         case "key":
             return _is_key_head(before, head, text=text, at=at)
         case "token":
-            return not _ends(before, words=_OTHER_TOKENS)
+            return not _ends(before, words=OTHER_TOKENS)
         case "pass":
             fused = before[-1:].isalpha() and before[-1].islower() == word[0].islower()
             return not fused or head.endswith(_FUSED_PASS)

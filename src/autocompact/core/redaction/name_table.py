@@ -34,8 +34,8 @@ def _name(
     )
 
 
-def _foreign(anchor: str, word: str, *examples: str) -> Name:
-    return _name("password", anchor, word=word, examples=examples)
+def _foreign(anchor: str, word: str, *examples: str, others: tuple[str, ...] = ()) -> Name:
+    return _name("password", anchor, word=word, examples=examples, others=others)
 
 
 KEY_HEADS = tuple(
@@ -45,7 +45,7 @@ KEY_HEADS = tuple(
     " des rsa fernet preshared pre-shared data deploy project server security session recovery team org bot merchant"
     " partner openai anthropic stripe sendgrid mailgun mailchimp algolia datadog twilio google maps firebase gemini"
     " groq mistral cohere deepseek pagerduty okta heroku azure aws gcp github gitlab supabase pinecone weather"
-    " setup openweather newrelic posthog segment mixpanel amplitude sentry rapidapi deepl instrumentation global tunnel"
+    " setup ingestion openweather newrelic posthog segment mixpanel amplitude sentry rapidapi deepl instrumentation global tunnel"
     " vision speech translator cognitive push fcm gcm vapid apns payment gateway smtp mail sms join device enc dek kek cmk"
     " kms sas jws jwk maxmind infura alchemy etherscan tmdb omdb authorization sdk".split()
 )
@@ -112,9 +112,22 @@ NAMES: tuple[Name, ...] = (
             "password%3D«<a12>»%26user%3Dx",
             "DB_PASSWORD=«correct-horse-battery-staple»",
             'smtp_password: "«abcd efgh ijkl mnop»"',
+            "if (pass === '«<a10>!x») {".replace("») {", "»') {"),
+            'if [ "$PASSWORD" == "«<a10>!x»" ]; then',
+            "expect(user.password).toBe('«<a10>!x»')",
+            "cy.get('[data-cy=login-password]').clear().type('«<a10>!x»')",
+            'app.secureTextFields["Password"].typeText("«<a10>!x»")',
+            'onView(withId(R.id.password)).perform(typeText("«<a10>!x»"))',
         ),
         others=(
             "password_hash = bcrypt.hashpw(raw, salt1)",
+            "password_encryption = scram-sha-256",
+            "password: ENC[AES256_GCM,data:<b20>,iv:<b43>=,type:str]",
+            "db.password=ENC(<b44>)",
+            "password: vault:secret/data/db#password2",
+            "if (password === other_password2) {",
+            "if (password !== 'text2') {",
+            "$ docker secret create db_password x\n<l25>",
             'password_hash: "9f86d081884c7d659a2feaa0c55ad015"',
             "password = get_password(user1)",
             "password=password1",
@@ -181,6 +194,8 @@ NAMES: tuple[Name, ...] = (
         "数据库密码是«<a10>»。",
         "密码: «<a10>»",
         "root 的密码已改为 «<a10>»",
+        "密码：«<a10>»，请保管",
+        others=("密码：至少8位，包含数字", "密码: 请输入6位以上"),
     ),
     _foreign("密碼", r"密碼", "密碼：«<a10>»"),
     _foreign("口令", r"口令", "口令：«<a10>»"),
@@ -190,6 +205,7 @@ NAMES: tuple[Name, ...] = (
         "パスワード：«<a10>»",
         "パスワードは «<a10>» です。",
         "パスワードは「«<a10>»」です",
+        others=("パスワード: 8文字以上で入力してください", "パスワード: 英数字8文字以上"),
     ),
     _foreign("暗証番号", r"暗証番号", "暗証番号は«<a10>»です"),
     _foreign("비밀번호", r"비밀번호", "비밀번호: «<a10>»", "비밀번호는 «<a10>» 입니다"),
@@ -292,6 +308,7 @@ NAMES: tuple[Name, ...] = (
         ),
         others=(
             'secret = "my-app-secret-v2"',
+            "checksum/secret: <h64>",
             "secret: /run/secrets/db_password_1",
             "secret: ./secrets/file1.txt",
             "secretKeyRef: {name: db-secret-1, key: password1}",
@@ -360,6 +377,7 @@ NAMES: tuple[Name, ...] = (
             "cache_key: linux-node-9f86d081884c7d65",
             "CACHE_KEY=9f86d081884c7d659a2feaa0c55ad015",
             "PRIMARY_KEY=9f86d081884c7d659a2f",
+            "$ echo $PRIVATE_KEY | wg pubkey\n<b43>=",
             "public_key: <a43>=",
             "keyboard: layout1234567890ab",
             "sort_key = <a24>",
@@ -388,6 +406,27 @@ NAMES: tuple[Name, ...] = (
         least=16,
         examples=("NPM_AUTH=«<a26>»", "registry_auth: «<a32>»"),
         others=("basic_auth: required-for-all-users", "HTTP_AUTH=disabled", "x_auth = get_auth_of_request()"),
+    ),
+    _name(
+        "password",
+        "authtok",
+        word=r"authtok(?:en)?(?![a-z])",
+        head=r"[_-]$",
+        examples=("ldap_default_authtok = «<a12>»",),
+        others=("pam_authtok = required", "ldap_default_authtok_type = password"),
+    ),
+    *(
+        _foreign(anchor, word, *(f"{said}«<a12>»" for said in names))
+        for anchor, word, names in (
+            (
+                "clé ",
+                r"clé (?:du |de la |de )?(?:wi-?fi|box|réseau)",
+                ("clé wifi : ", "la clé de la box est "),
+            ),
+            ("chiave ", r"chiave (?:del |di |della )?(?:wi-?fi|rete)", ("chiave del wifi: ",)),
+            ("chave ", r"chave (?:do |da |de )?(?:wi-?fi|rede)", ("chave do wifi: ",)),
+            ("clave ", r"clave (?:del |de la |de )?(?:wi-?fi|red)", ("clave del wifi: ",)),
+        )
     ),
     _foreign("senord", r"senord(?:et)?", "Lösenord: «<a10>»", "Lösenordet är «<a10>»"),
     _foreign("heslo", r"heslo", "heslo: «<a10>»"),
@@ -424,8 +463,8 @@ NAMES: tuple[Name, ...] = (
                 "secret value",
                 "salt",
                 r"salt",
-                r"(?:^|[_.-])$",
-                ("HASHIDS_SALT=", 'salt: "', "session-salt = "),
+                r"(?:^|[_.-]|password|secret)$",
+                ("HASHIDS_SALT=", "passwordsalt=", 'salt: "', "session-salt = "),
             ),
             ("secret value", "pepper", r"pepper", r"(?:^|[_.-])$", ("PASSWORD_PEPPER=", "pepper: ")),
             ("secret value", "seed", r"seed", r"(?:^|[_.-])$", ("COOKIE_SEED=", '"master_seed": "')),

@@ -20,6 +20,7 @@ from autocompact.core.redaction.spans import Source, Span
 from autocompact.core.redaction.values import (
     PROSE_END,
     Trust,
+    before_prose,
     has_symbol,
     is_chosen,
     is_dotted_password,
@@ -39,11 +40,16 @@ from autocompact.core.redaction.words import is_passphrase, is_word
 
 _Q = r"(?:\\{0,7}[\"'`]|%22|%27|&quot;|&#3[49];)"
 _COLOUR = r"(?:(?:\x1b|\\u001[bB]|\\x1[bB]|\\e|\\033)\[[0-9;]{0,12}m){0,3}"
-_CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\)|[ ]\[[^\[\]\n]{{1,40}}\](?=:))?(?:\][ \t]{{0,3}}(?=[=:])|\}}(?=[ \t]{{0,12}}=))?"
+_CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\)|[ ]\[[^\[\]\n]{{1,40}}\](?=:))?(?:\][ \t]{{0,3}}(?=[=:!])|\}}(?=[ \t]{{0,12}}=))?"
 _TYPE = r"(?:\??:[ \t]?[&*\[A-Za-z][A-Za-z.|<>&' \[\]]{0,40}(?==(?![=>])))?"
 _SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|<-|[:?+]=|=(?![=>~])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}[ \t]{{0,4}}"
 _CELL = r"[ \t]{0,24}(?P<cell>[|│┃])[ \t]{1,40}"
-_CALL = rf"(?P<call>\(|[\w\]>:=-]{{0,20}}[\"'`]?\]?\){{1,2}}\.(?:fill|type|send_?keys|press_sequentially|set_?value|enter_?text|input_text)\()[ \t]{{0,3}}(?={_Q})"
+_ENTERS = r"\.(?:fill|type|type_?(?:text|keys|write)|send_?keys|press_?sequentially|set_?(?:value|text)|enter_?text|input_text|replace_?text|to_?have_?value|val)\("
+_CALL = (
+    rf"(?P<call>\(|[\w\]>:=-]{{0,20}}[\"'`]?\]?\){{0,2}}(?:\.(?:clear|click|focus|first|last|nth|wait_?for|should)\([^()\n]{{0,30}}\)){{0,3}}{_ENTERS}"
+    rf"|\){{1,3}}\.perform\((?:\w+\(\),[ ]?)?(?:type|replace)Text\()[ \t]{{0,3}}(?={_Q})"
+)
+_COMPARED = r"[ \t]{0,3}(?P<compared>===?|!==?|<>|\.(?:equals|equalsIgnoreCase|contentEquals|eq)\(|\)\.(?:not\.)?(?:toBe|toEqual|toStrictEqual|to\.(?:be|eql?|equal))\(|\)\.to[ ]eq[ (])[ \t]{0,3}"
 _COMMA = rf"(?P<comma>,|\r?\n[ \t]{{0,40}}-(?=[ ]))[ \t]{{0,24}}(?={_Q})"
 _NUMBER = r"(?:\d{1,6}[→|:\t][ \t]{0,24})?"
 _OTHER = rf"[ \t\n\r,]{{0,40}}{_NUMBER}{_Q}?\w{{1,30}}{_Q}?[ \t]{{0,12}}[:=][ \t]{{0,3}}(?:{_Q}[^\s\"'`]{{0,60}}{_Q}|[\w.-]{{1,40}})[ \t]{{0,3}}(?=[,\r\n])"
@@ -60,7 +66,7 @@ _LINK = (
 )
 _EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|改成了?|成|は|는|은|هو|هي|הוא|היא|है|คือ|είναι)[ ]?[:：]?|(?=[「『«“])|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ](?=[!-~])|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
 _BETWEEN = re.compile(
-    rf"{_CLOSED}(?:{_BLOCK}|{_PAIR}|{_BELOW}|{_TYPE}{_SIGN}|{_CELL}|{_CALL}|{_COMMA}|{_LINK}|{_EAST}|{_SPACE})",
+    rf"{_CLOSED}(?:{_BLOCK}|{_PAIR}|{_BELOW}|{_TYPE}{_SIGN}|{_CELL}|{_COMPARED}|{_CALL}|{_COMMA}|{_LINK}|{_EAST}|{_SPACE})",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
@@ -73,6 +79,10 @@ _PROMPT = re.compile(
     r"[ \t]{0,8}(?:\([\w.-]{1,30}\)[ ])?(?:[\w.-]{1,40}@[\w.-]{1,40}[: ]?[^\s$#%]{0,60}[ ]?|PS[ ][^>\n]{1,80})?[$#%>❯➜][ ]"
 )
 _HASHES = re.compile(r"[ ](?:git|hg|grep|ls|find|fd|rg|wc|diff|md5(?:sum)?|\w*sha\w*)[ ]")
+_OTHERS_PRINT = re.compile(
+    r"(?:docker|podman)[ ](?:secret|config|service)[ ]|[ ](?:pubkey|public[ -]?key)(?!\w)"
+)
+"""Commands that speak of secrets, and print numbers of records and what everybody may know."""
 _PRINTED = re.compile(r"[^\n]{0,300}\r?\n")
 _IT_IS = re.compile(
     r"(?<![\w'])(?:it(?:['’]s|[ ]is|[ ]was)|(?:es|er|sie|das)[ ](?:ist|lautet|war)|c['’](?:est|était)|(?:ahora )?es|adesso è)(?: now| jetzt| still| noch)?[ :]{1,2}"
@@ -87,6 +97,8 @@ _SAYS_IT = ("it's", "it’s", "it is", "it was", " ist", " lautet", " war", "est
 """Of which it has one, in lower case: looking for these takes a fiftieth of the time."""
 _RUN = re.compile(r"(?<![\w/.@:+=-])(?P<value>[A-Za-z0-9_+/~-]{20,400}={0,2})(?![\w/.@:-]|[ ]?=)")
 _LABEL = re.compile(r"(\w+)[\"'`\])]*[ \t]{0,8}(?:=>|[:=])[ \t]{0,8}[\"'`(\[{]*$")
+_SEALS = re.compile(r"(?<!\w)ENC[\[(]")
+"""Before what a program encrypted where it stands."""
 _CONTENTS = frozenset("value default data content plaintext text string secret is here this".split())
 _ELEMENT = re.compile(
     r"(?:[ \t][^<>\n]{0,120})?(?P<element>>)[ \t\r\n]{0,40}(?:<(?:value|string|plain_?text|text)(?:[ ][^<>\n]{0,80})?>[ \t\r\n]{0,40})?",
@@ -352,11 +364,9 @@ def _apart(text: str, place: Place) -> Iterator[_Value]:
             yield from _made_up(_alone(text, subject.end()), text)
         if text[place.start : place.end].lower() != "pass":
             yield from _told(text, subject.end())
-    line = max(text.rfind("\n", max(0, place.start - 300), place.start) + 1, place.start - 300, 0)
-    printed = _PROMPT.match(text, line, place.start) and _PRINTED.match(text, place.end, place.end + 700)
-    listed = printed and _HASHES.search(text, line, place.start)
-    if printed and not listed:
-        yield from _made_up(_alone(text, printed.end()), text)
+    output, listed = _output(text, place)
+    if output is not None and not listed:
+        yield from _made_up(_alone(text, output), text)
     yield from _it_is(text, place)
     if random_looking(text[place.start : place.end]):  # letters amid a key
         return
@@ -364,6 +374,16 @@ def _apart(text: str, place: Place) -> Iterator[_Value]:
         between = text[place.end : run.start()]
         if is_strong(run["value"]) and _leads_on(between) and not (listed and "\n" in between):
             yield _Value(*run.span("value"), Trust.CODE)
+
+
+def _output(text: str, place: Place) -> tuple[int | None, bool]:
+    """Where the output begins of the command that the name is in, if any, and whether it holds digests or public values."""
+    line = max(text.rfind("\n", max(0, place.start - 300), place.start) + 1, place.start - 300, 0)
+    printed = _PROMPT.match(text, line, place.start) and _PRINTED.match(text, place.end, place.end + 700)
+    if not printed:
+        return None, False
+    listed = _HASHES.search(text, line, place.start) or _OTHERS_PRINT.search(text, line, printed.end())
+    return printed.end(), listed is not None
 
 
 def _told(text: str, at: int) -> Iterator[_Value]:
@@ -405,7 +425,11 @@ def _made_up(values: Iterator[_Value], text: str) -> Iterator[_Value]:
 def _leads_on(between: str) -> bool:
     """True if nothing between a name and a value says that the value is of something else."""
     label = _LABEL.search(between)
-    return between.count("\n") < 3 and (label is None or label[1].lower() in _CONTENTS)
+    return (
+        not _SEALS.search(between)
+        and between.count("\n") < 3
+        and (label is None or label[1].lower() in _CONTENTS)
+    )
 
 
 def _content(text: str, place: Place) -> int | None:
@@ -430,11 +454,12 @@ def _after(text: str, place: Place, *, between: re.Match[str]) -> Iterator[_Valu
             yield from _linked(text, place, link=between["link"], at=at)
         case "east":
             yield from _said(text, at, trust=Trust.STATED)
-        case "call":
-            yield from _quoted(text, at, trust=Trust.ENVIRONMENT if place.capitals else Trust.LITERAL)
-        case "comma":
-            trust = Trust.ENVIRONMENT if place.capitals else Trust.LITERAL if place.option else Trust.CODE
-            yield from _quoted(text, at, trust=trust) if between["closed"] else ()
+        case "call" | "comma":
+            literal = form == "call" or place.option
+            trust = Trust.ENVIRONMENT if place.capitals else Trust.LITERAL if literal else Trust.CODE
+            yield from _quoted(text, at, trust=trust) if form == "call" or between["closed"] else ()
+        case "compared":
+            yield from _compared(text, at)
         case "space":
             yield from _spaced(text, place, at=at)
         case "cell" | "below":
@@ -442,6 +467,14 @@ def _after(text: str, place: Place, *, between: re.Match[str]) -> Iterator[_Valu
         case _:
             values = _assigned(text, place, at=at, sign=between["sign"] or "")
             yield from (replace(value, paired=form == "pair") for value in values)
+
+
+def _compared(text: str, at: int) -> Iterator[_Value]:
+    """What is made up on the other side of a comparison, where names and words stand as well."""
+    for value in (*_quoted(text, at, trust=Trust.LITERAL), *_bare(text, at, trust=Trust.LINE)):
+        said = text[value.start : value.end]
+        if mixed(said) and (has_symbol(said) or random_looking(said)):
+            yield value
 
 
 def _linked(text: str, place: Place, *, link: str, at: int) -> Iterator[_Value]:
@@ -507,7 +540,7 @@ def _is_compound(text: str, place: Place) -> bool:
 
 def _without_dots(text: str, start: int, *, end: int) -> int:
     """The end of a value without the ellipsis of whoever shortened it."""
-    return start + len(stripped(text[start:end]))
+    return start + len(stripped(before_prose(text[start:end])))
 
 
 def _quoted(text: str, at: int, *, trust: Trust, word: bool = False) -> Iterator[_Value]:

@@ -16,7 +16,7 @@ from autocompact.core.redaction.building import form
 from autocompact.core.redaction.name_table import NAMES
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
-from autocompact.core.redaction.values import is_chosen, without_end
+from autocompact.core.redaction.values import before_prose, is_chosen, without_end
 
 _BEFORE, _AFTER = 100, 160
 """Characters of the line on both sides of the word."""
@@ -96,6 +96,7 @@ _TOKEN = re.compile(
     r"(?<![^\s(\"'`„“«「『=：:→])(?P<value>(?=[^\s]{0,80}?[^\W_\d])(?=[^\s]{0,80}?[\d!#$%&*+@~?])[^\s(),;\"'`„“”«»「」『』<>{}\[\]|\\=^]{6,80})"
 )
 _USER = re.compile(r"[A-Za-z][\w.+-]{0,40}(?::|/{1,2})(?=[^/:])")
+_HOST = re.compile(r"@[\w.-]{2,60}(?::\d{1,5})?$")
 _LEADS = re.compile(
     r"(?:[:：=→>/\"'`„“«「『(]|(?<=\S[ ])[+&]|[^\x00-\x7f]|(?<!\w)(?:is|to|and|und|as|with|using|type|use|uses|enter|try|takes|was|be|now|ist|auf|mit|als|lautet|ab|est|sera|avec|es|en|con|usa|com|é|è|e|på|är|er|na|jest|to|met|is|nu|in|jetzt|heute|ora|ahora|agora|maintenant|password|passwort|pass|pw|passphrase))[ \t]{0,4}[\"'`„“«(「]?$",
     re.IGNORECASE,
@@ -140,13 +141,16 @@ def _is_in_name(text: str, start: int, *, end: int) -> bool:
 def _in_line(word: re.Match[str], *, start: int, end: int) -> Iterator[Span]:
     """The made-up values from ``start`` to ``end``, around the word for a password or a login."""
     text = word.string
+    sealed = text.find("ENC[", start, end)
+    end = end if sealed < 0 else sealed
     for token in _TOKEN.finditer(text, start, end):
         at, value = token.start("value"), without_end(token["value"])
+        value = before_prose(value)
         if (word.start() < at + len(value) and at < word.end()) or _LABEL.search(text, max(0, at - 40), at):
             continue
         user = _USER.match(value)
         if user is not None:
-            at, value = at + user.end(), value[user.end() :]
+            at, value = at + user.end(), _HOST.sub("", value[user.end() :])
         if _NOT_FOLLOWED.match(text, at + len(value)):
             continue
         if is_chosen(value, beside=user is not None or _is_led_to(word, at, end=at + len(value))):

@@ -115,25 +115,6 @@ _PRINTED = tuple(
 )
 
 _PAIRS = (
-    *(
-        form(
-            "password",
-            f" {option} ",
-            pattern=rf" {option} [\"']?[A-Za-z][\w.@+-]{{0,40}}:(?P<s>[^\s\"'`$/:]{{5,100}})[\"']?(?=[ \n]|$)",
-            examples=(f"http {option} bob:«<a10>!x» GET https://h",),
-            others=(f"run {option} image:1.2.3", f"x {option} $USER:$PASS", f"docker {option} app:v2-latest"),
-            accept=_of_user,
-        )
-        for option in (
-            "-a",
-            "--auth",
-            "--creds",
-            "--credentials",
-            "--login",
-            "--basic-auth",
-            "--basic",
-        )
-    ),
     program("openssl", " -k ", option="[ ]-k[ ]", examples=("openssl enc -aes-256-cbc -k «<a12>» -in f",)),
     form(
         "password",

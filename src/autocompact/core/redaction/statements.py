@@ -153,30 +153,6 @@ _COMMANDS = (
     ),
     *(
         form(
-            "secret value",
-            anchor,
-            pattern=rf"{re.escape(anchor)}[^\n]{{0,60}}\n(?P<s>[\w+/=~-]{{16,200}})(?=[ \t]*(?:\r?\n|$))",
-            examples=(f"$ {anchor}«\n<h64>»".replace("«\n", "\n«"),),
-            others=(f"$ {anchor}\nusage", f"{anchor}"),
-            accept=lambda value: mixed(value) and random_looking(value),
-        )
-        for anchor in (
-            "openssl rand",
-            "pwgen",
-            "token_hex(",
-            "token_urlsafe(",
-            "generate_key(",
-            "randombytes(",
-            "/dev/urandom",
-            "genkey",
-            "key:generate",
-            "rails secret",
-            "getnetworkcredential()",
-            "initial-password",
-        )
-    ),
-    *(
-        form(
             "password",
             f"{user} / ",
             pattern=rf"{user} / [\"'`]?(?P<s>[^\s\"'`/]{{8,80}})(?=[\"'`]?[.,;)]?(?:\s|$))",
@@ -507,7 +483,7 @@ _COMMANDS = (
         accept=given,
     ),
     program(
-        r"xfreerdp|mstsc|wfreerdp|rdesktop|cmdkey|psexec",
+        r"x?freerdp3?|mstsc|wfreerdp|rdesktop|cmdkey|psexec",
         " /p",
         option=r"[ ]/p(?:ass)?:",
         examples=("xfreerdp /v:host /u:bob /p:«<a10>!»", "cmdkey /add:h /user:bob /pass:«<a12>»"),
@@ -670,13 +646,28 @@ _SENTENCES = (
         others=("UID={user};PWD={password};", "x;PWD={settings.db_password2};", "PWD={pw[0]}"),
         accept=lambda value: stated(value) and has_symbol(value),
     ),
-    form(
-        "API key",
-        "client(",
-        pattern=r"client\([\"'](?P<s>[A-Za-z0-9_-]{30,200})[\"']",
-        examples=("co = cohere.Client('«<a40>')".replace("')", "»')"),),
-        others=("Client('continuous-integration-of-2024-builds')", f"Client('{'0a' * 20}')"),
-        accept=lambda value: _login(value) and not _HEX.fullmatch(value),
+    *(
+        form(
+            "API key",
+            anchor,
+            pattern=rf"{re.escape(anchor)}[\"'](?P<s>[A-Za-z0-9_-]{{30,200}})[\"']",
+            examples=(f"x = {anchor}'«<a40>')".replace("')", "»')"),),
+            others=(f"{anchor}'continuous-integration-of-2024-builds')", f"{anchor}'{'0a' * 20}')"),
+            accept=lambda value: _login(value) and not (_HEX.fullmatch(value) or value.startswith("pk_")),
+        )
+        for anchor in (
+            "client(",
+            "stripe(",
+            "openai(",
+            "anthropic(",
+            "resend(",
+            "sendgrid(",
+            "mailchimp(",
+            "octokit(",
+            "apikey(",
+            "api_key(",
+            "setapikey(",
+        )
     ),
     form(
         "password",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from autocompact.core.redaction.building import dense, form, given, stated
+from autocompact.core.redaction.name_places import OTHER_TOKENS
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import has_digit, is_placeholder, mixed, random_looking
 from autocompact.core.redaction.words import is_word
@@ -13,7 +14,9 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECAS
 _IS = r"(?:=|%3D)"
 _ENCODED = r"(?:[A-Za-z0-9/+._~-]|%(?!26|3B|22|20|27|7D|2C|0A|0D|3D)[0-9A-F]{2})"
 _PADDING = r"(?:=|%3D|%253D){0,2}"
-_PARAMETER = r"(?:[?&;]|&amp;|%3F|%26|\\u0026)(?:[\w.-]{0,40}[_.-])?$"
+_BEFORE_PARAMETER = r"(?:[?&;]|&amp;|%3F|%26|\\u0026)"
+_TOKEN_PARAMETER = rf"{_BEFORE_PARAMETER}(?!(?:[\w.-]{{0,40}}[_.-])?(?i:{'|'.join(OTHER_TOKENS)})[_-]?$)(?:[\w.-]{{0,40}}[_.-])?$"
+"""The name of a parameter up to "token": none of those that say where a list goes on."""
 
 
 def _made_up(value: str) -> bool:
@@ -185,13 +188,18 @@ _PARAMETERS = (
         "token",
         "token",
         pattern=rf"token{_IS}(?P<s>{_ENCODED}{{10,}}{_PADDING})",
-        line=_PARAMETER,
+        line=_TOKEN_PARAMETER,
         examples=(
             "https://h/cb?state=x&access_token=«<a14>»&type=bearer",
             "wss://h/live?token=«<a12>%2F<a8>%3D%3D»",
             "/download?download_token=«<l12>»",
         ),
-        others=("?page_token=next-page-of-2024", "?token=your_token_123"),
+        others=(
+            "?page_token=next-page-of-2024",
+            "?token=your_token_123",
+            "?page_token=<w60>",
+            "?skipToken=<a40>",
+        ),
         accept=_parameter,
     ),
     form(
@@ -246,6 +254,15 @@ def _key_segment(value: str) -> bool:
 
 _SLASH = r"(?:\\{0,3}/|%2F)"
 _MORE = (
+    form(
+        "token",
+        "hash=",
+        pattern=rf"hash{_IS}(?P<s>{_ENCODED}{{16,}}{_PADDING})",
+        line=r"(?i:(?:auth_date|user|uid|e?mail|token|invite|reset|expires?|signed)[\w.-]{0,20}=[^\s]{0,120}[?&])$",
+        examples=("https://acme.dev/reset?user=bob&hash=«<h40>»",),
+        others=("GET /assets/logo.png?hash=<h20>", "/app.js?v=2&hash=<a20>"),
+        accept=_parameter,
+    ),
     *(
         form(
             "API key",
@@ -264,7 +281,6 @@ _MORE = (
             "jwt",
             "ticket",
             "hmac",
-            "hash",
             "otp",
             "invite",
             "k",

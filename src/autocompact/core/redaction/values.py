@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(
     r"|replace[_-]?(?:me|with|this)?|insert|todo|fixme|tbd|none|null|nil|undefined|true|false|env|getenv|secretref)(?:\d{0,3}$|[^A-Za-z0-9])"
     r"|your[_-]|[_-]here$|(?:[a-z][_-]|abc)123$|goes[_-]here|^(?:to-be|not-(?:yet-)?(?:set|given|known|used)|set-(?:in|by|at|via|this)|provided-(?:by|via|at|in)|see|ask|same-as|as-(?:in|for))(?:-|$)|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
     r"|^!\w+$|^__\w+__$|^%\w+%$|^(?:[A-Z]+_)*(?:PASS(?:WORD|WD)?|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]+)*$"
-    r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
+    r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^ENC[(\[]|^(?:vault|ssm|sops|file|keyvault|keyring|secretsmanager|bao):[/\w]|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
     re.IGNORECASE,
 )
 _SOFT = re.compile(
@@ -52,6 +52,13 @@ _TALKS_OF = re.compile(
 """Words that a made-up name has and a password seldom."""
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*[?!]?$")
 _CALL = re.compile(r"[A-Za-z_$][\w$.:>-]*(?:\(.*\)|\[.*\]|<.*>|[(<])[;,)]*$")
+_ALGORITHM = re.compile(
+    r"(?:(?:scram|hmac|pbkdf2|with|ecdsa|rsa|hkdf|x509|ssl|tls)[-_]?)*(?:sha|md|ripemd|blake)[-_]?[0-9][0-9a-z]{0,3}(?:[-_/]\d{3})?(?:[-_]?(?:crypt|sum|plus|rsa|hmac))*$"
+    r"|(?:ssha|bcrypt|argon|pbkdf|scrypt|yescrypt)[-_0-9a-z]{0,16}$|(?:aes|des|3des|chacha|rc|camellia|aria)[-_]?\d{1,4}(?:[-_](?:gcm|cbc|ctr|ccm|ecb|siv|poly1305|hmac|sha\d{1,3}|openssh\.com|\d{2,4}))*$"
+    r"|(?:ed|x|curve|secp|prime|ecdh|rsa|dh|modp|p)[-_]?\d{3,5}(?:[krv]\d)?(?:[-_](?:sha\d{1,3}|dilithium\d))*$|[hreps]s(?:256|384|512)k?$",
+    re.IGNORECASE,
+)
+"""The name of an algorithm."""
 _TECHNICAL = re.compile(
     r"u?int\d{1,3}(?:array|_t)?$|(?:[a-z]+[-_ ]?)?(?:sha|md|aes|rsa|utf|base|oauth|http|ipv|sso|tls|ascii|latin|win)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|(?:[a-z]+[-_ ])?(?:hs|rs|es|ed|v|x)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|\d+-?[a-z]+$|[a-z]{1,7}-?\d$|bcrypt|argon2|\d+(?:st|nd|rd|th)$",
     re.IGNORECASE,
@@ -155,6 +162,15 @@ def stripped(value: str) -> str:
     return _ELLIPSIS.sub("", value)
 
 
+_EASTERN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60]")
+
+
+def before_prose(value: str) -> str:
+    """The value in front of a sentence in a script without blanks: ``8文字以上`` is told, not assigned."""
+    prose = None if value.isascii() else _EASTERN.search(value)
+    return value if prose is None else value[: prose.start()]
+
+
 PROSE_END = ".,;:!?)*_"
 """The signs of a sentence behind a value."""
 
@@ -244,7 +260,7 @@ def is_reference(value: str) -> bool:
     """True for a path, a file name, a number, a date, rules (``required|min:8``), or a name in code whose parts are words."""
     if value.startswith("arn:") or _FINGERPRINT.match(value) or _ADDRESS.match(value):
         return True
-    if any(pattern.match(value) for pattern in (_DRIVE, _DATE, _CALL, _RULES)):
+    if any(pattern.match(value) for pattern in (_DRIVE, _DATE, _CALL, _RULES, _ALGORITHM)):
         return True
     if value[0] == "/":
         return value.count("/") > 1 and wordlike(value) >= 0.4
@@ -445,10 +461,16 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECAS
 _YEAR = re.compile(r"(?:19|20)\d\d$")
 
 
+def is_sealed(value: str) -> bool:
+    """True for what a program encrypted where it stands: ``ENC[AES256_GCM,data:…]``."""
+    return value.startswith(("ENC[", "ENC("))
+
+
 def is_tangle(value: str) -> bool:
     """True for a quoted text with blanks that no one says: ``k|7&dW* z0^)Rq+H{2u Vn>~``."""
     return (
         len(value) >= 16
+        and not is_sealed(value)
         and mixed(value)
         and len(_STRONG_SYMBOL.findall(value)) >= 3
         and wordlike(value) < 0.3
