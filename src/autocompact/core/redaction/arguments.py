@@ -109,7 +109,10 @@ _CALLS = (
         ".login(",
         before=1,
         text=True,
-        examples=("smtp.login('bob@acme.dev', '«<a10>»')",),
+        examples=(
+            "smtp.login('bob@acme.dev', '«<a10>»')",
+            'smtp.login("bob@acme.dev", "«czkf srur gihb hyau»")',
+        ),
         others=("smtp.login(user, password)", 'session.login("bob", "welcome page")', "x.login('a', 'b')"),
     ),
     _call(

@@ -10,7 +10,6 @@ from autocompact.core.redaction.values import (
     has_symbol,
     is_placeholder,
     is_reference,
-    is_uuid,
     mixed,
     random_looking,
 )
@@ -21,12 +20,9 @@ _VALUE = r"(?:base64:)?[\"']?(?P<s>[^\s\"'`<>(){},;]{8,4000})[\"']?[ \t]*(?=\r?\
 
 
 def _is_printed(value: str) -> bool:
-    """True for what is made up; an address, a path and the number of a record are printed by other commands."""
-    if value[0] == "/" and len(value) < 24:
-        return False
-    if is_placeholder(value) or is_reference(value) or is_uuid(value):
-        return False
-    return mixed(value) and (random_looking(value) or has_symbol(value))
+    """True for what is made up; a path and what stands for a value are printed by other commands."""
+    named = (value[0] == "/" and len(value) < 24) or is_placeholder(value) or is_reference(value)
+    return not named and mixed(value) and (random_looking(value) or has_symbol(value))
 
 
 _COMMANDS = tuple(
@@ -36,7 +32,11 @@ _COMMANDS = tuple(
         pattern=rf"{re.escape(anchor)}{_REST}{_VALUE}",
         line=rf"(?<![\w.-]){said.split()[0]}(?:[ ][^\n]*)?$" if anchor.startswith(" ") else "",
         examples=(f"$ {said}\n«<a32>»\n$ ls", f"$ {said}\n«<a24>+<a8>=»"),
-        others=(f"$ {said}\nusage: see the page of version-2", f"$ {said}\nnone\n", f"$ {said}\n/etc/app/v2"),
+        others=(
+            f"$ {said}\nusage: see the page of version-2",
+            f"$ {said}\nYOUR_TOKEN_2\n",
+            f"$ {said}\n/etc/app/v2",
+        ),
         accept=_is_printed,
     )
     for anchor, said in (
