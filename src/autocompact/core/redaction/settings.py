@@ -204,7 +204,7 @@ _LOGINS = tuple(
         pattern=rf"{anchor}(?P<s>[^\s:/\"'`@$<>()\[\]{{}},;]{{8,80}})(?=[\"'`.,;)]?(?:\s|$))",
         line=r"(?:^|[\s\"'`(>])$",
         examples=(f"console -> {anchor}«<a12>»", f"({anchor}«<a8>!x»)"),
-        others=(f"chown {anchor}staff2 x", f"{anchor}settings-page2", f"{anchor}x:0:0:root:/root"),
+        others=(f"chown {anchor}staff2 x", f"{anchor}settings-page2", f"{anchor}x:0:0::/srv"),
         accept=lambda value: made_up(value) and (has_symbol(value) or random_looking(value)),
     )
     for anchor in ("admin:", "root:", "administrator:")
