@@ -188,6 +188,21 @@ def test_a_last_request_that_was_cut_is_not_called_verbatim(program: Program, tm
     assert "1 earlier message kept, 0 tool results masked, 1 request cut." in out.read_text("utf-8")
 
 
+@pytest.mark.requirement("D4")
+@pytest.mark.parametrize(("option", "tokens"), [("--to", 6_000), ("--tail-tokens", 4_000)])
+def test_a_last_request_for_which_there_is_room_stays_whole_beside_a_small_summary(
+    program: Program, tmp_path: Path, option: str, tokens: int
+) -> None:
+    talk = [{"role": "user", "content": f"Please fix total {n}."} for n in range(20)]
+    answers = [{"role": "assistant", "content": f"Total {n} was rounded twice. " * 20} for n in range(20)]
+    last = {"role": "user", "content": "Why?\n" + "line of a log with the number 12345\n" * 300}
+    path = tmp_path / "pasted.json"
+    path.write_text(json.dumps([*(each for pair in zip(talk, answers, strict=True) for each in pair), last]))
+    document = compacted(program, path, "--window", 32_000, "--summary-tokens", 800, option, tokens)
+    assert document["summary"]
+    assert texts_of(document["messages"], role="user")[-1] == last["content"]
+
+
 def test_out_makes_the_folder_that_is_missing_as_for_the_command_of_the_readme(tmp_path: Path) -> None:
     command = ("compact", CODING, "--window", "64000", "--to", "12000", "--out", "build/compacted.md")
     ended = subprocess.run(

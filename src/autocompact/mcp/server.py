@@ -192,8 +192,7 @@ def _add_checks(server: MCPServer[Any], tools: Tools) -> None:
         *,
         conversation: _Where = "",
         to: Annotated[
-            int | None,
-            Field(ge=1, description="Tokens that the messages may take afterwards; `outside` comes on top"),
+            int | None, Field(ge=1, description="Tokens that the messages may take; `outside` comes on top")
         ] = None,
         focus: Annotated[str, Field(description="What the summary should concentrate on")] = "",
         max_tokens: _Size = PAGE_TOKENS,

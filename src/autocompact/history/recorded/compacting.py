@@ -342,18 +342,32 @@ def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget,
 def _last_request(options: Options, before: Context, *, log: Transcript, room: int) -> tuple[int, int]:
     """Tokens of the last request, and to how many it is to be cut; 0 where it stays whole.
 
-    It is cut where it is larger than the summary that was asked for (of which it then takes half), or than what
-    everything else leaves: ``room`` are the tokens beside all that stays, itself included.
+    It is cut where it is larger than the summary that was asked for (of which it then takes half) and than the tail, or
+    than what everything else leaves: ``room`` are the tokens beside all that stays, itself included.
     """
     message = next((message for message in reversed(before.messages) if message.is_request), None)
     if message is None:
         return 0, 0
     tokens = message_cost(message, log.counter).tokens
+    summary = options.summary_tokens
     # a small summary below a huge request would make no smaller context
-    if options.summary_tokens is not None and tokens > options.summary_tokens:
-        return tokens, max(LEAST_REQUEST, options.summary_tokens // 2)
+    if summary is not None and tokens > summary and not _is_tail(options, tokens, left=room - summary):
+        return tokens, max(LEAST_REQUEST, summary // 2)
     room += tokens - SMALLEST_LEDGER
     return tokens, 0 if tokens <= room else max(LEAST_REQUEST, room // 2)
+
+
+def _is_tail(options: Options, tokens: int, *, left: int) -> bool:
+    """True if the tail that was asked for, by itself or as what a target leaves, is large enough for the last request.
+
+    Args:
+        options: what was asked for.
+        tokens: of the request.
+        left: tokens beside the summary and all that stays, the request included.
+    """
+    if options.tail_tokens is not None:
+        return tokens <= options.tail_tokens
+    return options.to is not None and left >= 0
 
 
 def _sizes(options: Options, before: Context, *, window: int, room: int) -> tuple[int, int]:
