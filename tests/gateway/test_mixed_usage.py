@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from aiohttp import web
 
 from autocompact.gateway import Config, Gateway
 from autocompact.gateway.server import running
+from autocompact.gateway.tool_reply import told_figures
 from autocompact.stores.memory import MemoryStore
 from tests.gateway.serving import NAMESPACE_KEY
 from tests.gateway.test_compaction import big, send
@@ -57,3 +59,15 @@ async def test_tokens_that_a_proxy_reports_twice_fill_the_window_once() -> None:
                 messages += [{"role": "assistant", "content": "Fine."}, {"role": "user", "content": "More"}]
     finally:
         await runner.cleanup()
+
+
+@pytest.mark.requirement("B1")
+def test_what_came_from_the_cache_is_told_of_the_same_prompt_as_the_prompt() -> None:
+    def figures(prompt: int, written: int) -> dict[str, object]:
+        cached = {"prompt_cache_hit_tokens": prompt - 20, "prompt_cache_miss_tokens": 20}
+        both = {"input_tokens": prompt, "output_tokens": written}
+        total = {"total_tokens": prompt + written}
+        return {"prompt_tokens": prompt, "completion_tokens": written, **both, **total, **cached}
+
+    told = json.loads(told_figures([figures(100, 5), figures(900, 7)]))
+    assert told == figures(100, 12)

@@ -39,7 +39,8 @@ BETWEEN = "\n\n"
 
 _PROMPT = frozenset(
     "prompt_tokens prompt_tokens_details input_tokens input_tokens_details cache_read_input_tokens "
-    "cache_creation_input_tokens cache_creation".split()
+    "cache_creation_input_tokens cache_creation prompt_cache_hit_tokens prompt_cache_miss_tokens cached_tokens "
+    "num_cached_tokens".split()
 )
 _WRITTEN = frozenset(
     "completion_tokens completion_tokens_details output_tokens output_tokens_details".split()
@@ -105,10 +106,10 @@ def told_figures(rounds: Sequence[Figures]) -> bytes:
     for name in _WRITTEN.intersection(last):
         told[name] = _sum(figures.get(name) for figures in rounds)
     if "total_tokens" in told:
-        parts = (
-            told.get(name) for name in ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
-        )
-        told["total_tokens"] = _sum(parts)
+        # a proxy may send the figures in both forms
+        prompt = told.get("prompt_tokens") or told.get("input_tokens")
+        written = told.get("completion_tokens") or told.get("output_tokens")
+        told["total_tokens"] = _sum((prompt, written))
     return json.encode(told)
 
 
