@@ -50,6 +50,7 @@ ADVERSARIAL = {
     "$2b$": "$2b$10$",
     "the password is": "the password is ",
     "密码": "密码",
+    "密码：8位": "密码：8位",
     "quotes": "'\"",
     "backslashes": "\\",
     "[secret: ": "[secret: token]",

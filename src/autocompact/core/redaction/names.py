@@ -18,9 +18,9 @@ from autocompact.core.redaction.name_table import NAMES
 from autocompact.core.redaction.rules import Name
 from autocompact.core.redaction.spans import Source, Span
 from autocompact.core.redaction.values import (
+    EASTERN,
     PROSE_END,
     Trust,
-    before_prose,
     has_symbol,
     is_chosen,
     is_dotted_password,
@@ -122,12 +122,12 @@ _QUOTED_PHRASE = re.compile(
 )
 _TANGLE = re.compile(r"(?P<q>[\"'])(?P<value>(?:(?!(?P=q))[^\n]){16,200})(?P=q)")
 _OPEN = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
-_BARE = r"\x00-\x20\"'`\\<>,;&|(){}\[\]"
+_BARE = rf"\x00-\x20\"'`\\<>,;&|(){{}}\[\]{EASTERN}"
 # Unquoted, a value is first read up to "=" or ":", so that names repeated without end ("token:token:…") cost linear
 # time; what else belongs to it is taken along once it is known to be a secret.
 _SHORT = re.compile(rf"(?P<value>[^{_BARE}:=]+={{0,2}})")
 _REST = re.compile(rf"[^{_BARE}]*")
-_TO_END = re.compile(r"(?P<value>[^\x00-\x20\"'`\\]+?)[,;]?[ \t]{0,8}(?=\r?\n|$)")
+_TO_END = re.compile(rf"(?P<value>[^\x00-\x20\"'`\\{EASTERN}]+?)[,;]?[ \t]{0, 8}(?=\r?\n|$)")
 _PHRASE_LINE = re.compile(r"(?P<value>\w{3,20}(?:[ ]\w{2,20}){2,7}[!?]?)[ \t]{0,8}(?=\r?\n|$)")
 _FIELDS = re.compile(r"[&;][ ]?[\w.-]+=")
 _ENCODED = re.compile(
@@ -540,7 +540,7 @@ def _is_compound(text: str, place: Place) -> bool:
 
 def _without_dots(text: str, start: int, *, end: int) -> int:
     """The end of a value without the ellipsis of whoever shortened it."""
-    return start + len(stripped(before_prose(text[start:end])))
+    return start + len(stripped(text[start:end]))
 
 
 def _quoted(text: str, at: int, *, trust: Trust, word: bool = False) -> Iterator[_Value]:

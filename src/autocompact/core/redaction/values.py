@@ -162,7 +162,9 @@ def stripped(value: str) -> str:
     return _ELLIPSIS.sub("", value)
 
 
-_EASTERN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60]")
+EASTERN = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60"
+"""Letters and signs of the scripts without blanks, for a class of characters: no key has one."""
+_EASTERN = re.compile(f"[{EASTERN}]")
 
 
 def before_prose(value: str) -> str:
