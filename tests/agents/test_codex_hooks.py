@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autocompact.agents.hook import MOST_READ
 from autocompact.agents.hook_state import HookState
 from autocompact.agents.repairing import BLOCK_TOKENS
 from autocompact.core.tokens import Estimator
@@ -72,6 +73,18 @@ def test_rules_and_findings_are_given(tmp_path: Path, *, prepared: bool) -> None
     assert KEY[:24] not in text
     assert Estimator().count(text) <= BLOCK_TOKENS
     assert log(tmp_path) == b""
+
+
+def test_a_session_that_takes_long_to_read_holds_nobody_up(tmp_path: Path) -> None:
+    """50 MB took minutes; what the hook before the compaction found is given all the same."""
+    transcript = rollout(tmp_path, compacted=True)
+    with transcript.open("ab") as file:
+        file.write(b"\n" * MOST_READ)
+    started = event("SessionStart", transcript, source="compact")
+    assert told(hooked(tmp_path, started, "--agent=codex", "--no-archive")) == {}
+    asked = event("PreCompact", transcript, trigger="auto")
+    assert told(hooked(tmp_path, asked, "work", "--agent=codex", "--no-archive")) == {}
+    assert RULE in given(tmp_path, transcript)
 
 
 def test_its_receipt_says_what_was_given(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ TAIL = 262_144
 
 MOST_READ = 8_000_000
 """Bytes of a transcript that is read while the agent waits, about two seconds. A larger one is read beside it, and what was
-found comes with the next prompt."""
+found comes with the next prompt, where the agent has a hook for that; else what was found before the compaction is all."""
 
 _SUMMARY = re.compile(rb'"isCompactSummary":\s*true')
 _MOST_LOG = 100_000
@@ -163,7 +163,7 @@ def _blind(event: Mapping[str, object], given: Sequence[str], *, state: Path) ->
         if not is_known and 0 <= size - int(made["size"]) <= GROWN:
             (state / BLIND).replace(state / GIVEN)
             return str(made["text"])
-    if _is_large(event) and _agent(given) not in UNREAD:
+    if _is_large(event):
         return ""
     return _hook(event, given, state=state).block_now()
 
