@@ -213,6 +213,19 @@ def test_queued_text_that_became_a_user_line_is_there_once() -> None:
     assert spoken(log.read()) == [("user", "one\ntwo"), ("user", "three")]
 
 
+@pytest.mark.parametrize("arguments", ["pump.py and its tests", ""])
+def test_a_slash_command_is_one_request_whether_it_waited_in_the_queue_or_not(arguments: str) -> None:
+    """It is typed as ``/review pump.py``, recorded in tags, and followed by the text that it stands for."""
+    log = Claude()
+    log.queue("enqueue", content=f"/team:review {arguments}".strip())
+    log.queue("dequeue")
+    tags = "<command-message>team:review</command-message>\n<command-name>/team:review</command-name>"
+    log.user(tags + (f"\n<command-args>{arguments}</command-args>" if arguments else ""))
+    log.add("user", isMeta=True, message={"role": "user", "content": "Review what is named, line by line."})
+    messages = log.read().messages
+    assert [message.is_request for message in messages] == [True, False]
+
+
 def test_queued_text_that_nobody_took_out_is_kept_and_taken_back_text_is_not() -> None:
     log = Claude()
     log.user("stop")

@@ -33,7 +33,7 @@ from autocompact.sessions.claude_queue import Queue
 from autocompact.sessions.claude_tree import Tree
 from autocompact.sessions.jsonl import Lines
 from autocompact.sessions.session import Session, Skipped
-from autocompact.sessions.speakers import Speaker, claude_speaker
+from autocompact.sessions.speakers import Speaker, claude_speaker, typed
 
 _TYPES = frozenset(
     {"user", "assistant", "system", "progress", "file-history-snapshot", "summary", "queue-operation"}
@@ -254,7 +254,7 @@ class Reader:
             request = not synthetic and not results
             self._add(line, record, request=request and index == len(runs) - 1)
             if request and not line.is_sidechain:
-                self.queue.said(number, _words(run))
+                self.queue.said(number, typed(_words(run)))
 
     def _add(self, line: Line, record: Record, *, request: bool) -> None:
         if line.is_sidechain:

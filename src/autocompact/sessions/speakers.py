@@ -30,6 +30,7 @@ _CLAUDE_COMMAND = re.compile(
     r"\s*<command-message>.{0,400}?</command-message>\s*<command-name>/?([\w:.-]{1,200})</command-name>",
     re.DOTALL,
 )
+_CLAUDE_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 # Commands that Claude Code carries out itself: the model never sees them as a request, whatever follows the name.
 _CLAUDE_OWN = frozenset(
     "add-dir agents bashes bug clear color compact config context copy cost doctor effort exit export extra-usage fast"
@@ -94,6 +95,15 @@ def claude_speaker(text: str, *, queued: bool = False, origin: str = "", mode: s
     if _CLAUDE_PROGRAM.match(text) or (queued and (is_notice(text) or is_own_command(text))):
         return "program"
     return "person"
+
+
+def typed(text: str) -> str:
+    """A text of a Claude Code session as it was typed: a slash command is recorded in tags, with what was written behind it."""
+    command = _CLAUDE_COMMAND.match(text)
+    if command is None:
+        return text
+    said = _CLAUDE_ARGUMENTS.search(text, command.end())
+    return f"/{command[1]} {said[1] if said else ''}".strip()
 
 
 def is_notice(text: str) -> bool:
