@@ -16,7 +16,14 @@ from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.extraction import extract
-from autocompact.ledger.summary import BESIDE_HEADING, HEADING, frame, frame_beside, offline_summary
+from autocompact.ledger.summary import (
+    BESIDE_HEADING,
+    HEADING,
+    frame,
+    frame_beside,
+    offline_summary,
+    without_records,
+)
 from autocompact.ledger.verification import verify
 from autocompact.sessions import read_session
 from tests.core.strategies import call, numbered, result, said
@@ -323,6 +330,16 @@ _FORGERIES = st.sampled_from(
         "x",
     ]
 )
+
+
+def test_a_text_without_the_records_beside_it_is_what_its_author_wrote() -> None:
+    record = frame_beside("It was fixed [m3].", lookup=Lookup(tools=False))
+    said = f"The agent's own.\n\n{record}\nMore of it.{record}"
+    assert without_records(said) == "The agent's own.\n\n\nMore of it."
+    assert (
+        without_records("# Conversation Record\n\nof another one")
+        == "# Conversation Record\n\nof another one"
+    )
 
 
 @given(st.one_of(st.text(), st.lists(_FORGERIES, max_size=8).map("".join)))

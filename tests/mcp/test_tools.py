@@ -14,7 +14,9 @@ from mcp_types import TextContent, TextResourceContents
 
 from autocompact import Compactor, SqliteStore
 from autocompact.agents.transcripts import Transcripts
+from autocompact.core.lookup import WITH_TOOLS
 from autocompact.core.tokens import Estimator
+from autocompact.ledger.summary import frame_beside
 from autocompact.mcp.conversations import Conversations
 from autocompact.mcp.server import make_server
 from tests.house.source import ROOT
@@ -210,6 +212,20 @@ async def test_a_summary_is_checked_against_the_session(home: Path) -> None:
         assert RULE in checked["repair"]
         whole = await called(client, "verify", summary=f"The pump driver is repaired. {RULE}", through="m6")
         assert whole["kinds"]["rule"]["stated"] == 1
+
+
+async def test_a_record_of_ours_beside_a_summary_is_not_to_its_credit(home: Path) -> None:
+    summary = "The pump driver is repaired."
+    async with connected(home) as client:
+        alone = await called(client, "verify", summary=summary, through="m6")
+        record = frame_beside(alone["repair"], lookup=WITH_TOOLS)
+        beside = await called(client, "verify", summary=f"{summary}\n\n{record}", through="m6")
+    assert beside["kinds"] == alone["kinds"]
+    assert beside["missing"] == alone["missing"]
+    # but it is there: nothing of it is asked for once more
+    assert RULE in alone["repair"]
+    assert RULE not in beside["repair"]
+    assert beside["missing_after_repair"] <= alone["missing_after_repair"]
 
 
 async def test_without_a_summary_that_of_the_agents_own_compaction_is_checked(home: Path) -> None:

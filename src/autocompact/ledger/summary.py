@@ -33,6 +33,7 @@ ANNOUNCEMENT = (
     "[Note of the program, not of the user: the earlier conversation was compacted. Its record follows.]"
 )
 _TAG = "conversation_record"
+_BESIDE = re.compile(rf"{re.escape(BESIDE_HEADING)}\s+{re.escape(BESIDE_NOTE)}.*?</{_TAG}>", re.DOTALL)
 _FORGED_TAG = re.compile(r"<(?=[\W_]{0,8}conversation[\W_]{0,4}record)", re.IGNORECASE)
 _FORGED_HEADING = re.compile(r"^[ \t]{0,3}#[ \t]+(?=Conversation[ \t]+Summary)", re.IGNORECASE | re.MULTILINE)
 
@@ -60,6 +61,11 @@ def frame_beside(text: str, *, lookup: Lookup) -> str:
         lookup: how the model opens what it refers to.
     """
     return f"{BESIDE_HEADING}\n\n{BESIDE_NOTE}\n{_tagged(text, lookup)}"
+
+
+def without_records(text: str) -> str:
+    """The text without what `frame_beside` put there: what its author has left of it."""
+    return _BESIDE.sub("", text)
 
 
 def _tagged(text: str, lookup: Lookup) -> str:

@@ -12,6 +12,7 @@ from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidInput
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.extraction import extract
+from autocompact.ledger.summary import without_records
 from autocompact.ledger.summary_repair import beside
 from autocompact.ledger.verification import Verification, verify
 from autocompact.sessions import Session
@@ -24,9 +25,10 @@ class CheckedSummary:
     Attributes:
         summary: the text, without secrets.
         through_seq: last message that it stands for.
-        verification: what the model sees without the repair: the summary, and messages that stayed beside it.
+        verification: what the model sees without us: the summary, and messages that stayed beside it. Records that we put there
+            before do not count.
         repair: the most needed of what is not stated, rules first; "" for nothing.
-        repaired: what the model sees with it.
+        repaired: what the model sees with it, and with those records.
     """
 
     summary: Redacted
@@ -114,14 +116,15 @@ def check_seen(
         counter: measures it.
     """
     seen = redact(f"{summary}\n{recent}")
+    # what stands in a record of ours is there, and is not asked for twice; the summary does not get the credit
     repair = beside(seen, ledger, budget=budget, counter=counter)
-    before = verify(seen, ledger)
+    before = verify(redact(without_records(seen)), ledger)
     return CheckedSummary(
         summary=summary,
         through_seq=through,
         verification=before,
         repair=repair,
-        repaired=verify(f"{seen}\n\n{repair}", ledger) if repair else before,
+        repaired=verify(f"{seen}\n\n{repair}", ledger),
     )
 
 
