@@ -127,7 +127,7 @@ _BARE = rf"\x00-\x20\"'`\\<>,;&|(){{}}\[\]{EASTERN}"
 # time; what else belongs to it is taken along once it is known to be a secret.
 _SHORT = re.compile(rf"(?P<value>[^{_BARE}:=]+={{0,2}})")
 _REST = re.compile(rf"[^{_BARE}]*")
-_TO_END = re.compile(rf"(?P<value>[^\x00-\x20\"'`\\{EASTERN}]+?)[,;]?[ \t]{0, 8}(?=\r?\n|$)")
+_TO_END = re.compile(rf"(?P<value>[^\x00-\x20\"'`\\{EASTERN}]+?)[,;]?[ \t]{{0,8}}(?=\r?\n|$)")
 _PHRASE_LINE = re.compile(r"(?P<value>\w{3,20}(?:[ ]\w{2,20}){2,7}[!?]?)[ \t]{0,8}(?=\r?\n|$)")
 _FIELDS = re.compile(r"[&;][ ]?[\w.-]+=")
 _ENCODED = re.compile(
