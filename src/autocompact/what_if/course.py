@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from statistics import median
 
 from autocompact.core.actions import Action, interpret
@@ -151,6 +151,11 @@ class Course:
     def own(self, tokens: int) -> int:
         """Our tokens for so many of the provider's."""
         return round(tokens / self.usage.factor)
+
+    @cached_property
+    def prompt(self) -> frozenset[int]:
+        """The messages (``seq``) of the system prompt, which the session begins with."""
+        return frozenset(m.seq for m in takewhile(lambda m: m.role == "system", self.session.messages))
 
     @cached_property
     def rules(self) -> Ledger:

@@ -66,11 +66,16 @@ class Loss:
 
 
 class Gone:
-    """Finds the messages of the log that a context does not show unchanged."""
+    """Finds the messages of the log that a context does not show unchanged.
 
-    def __init__(self, record: Compaction | None) -> None:
+    Args:
+        record: the compaction; None without one.
+        prompt: ``seq`` of the system prompt's messages, which stay under every compaction.
+    """
+
+    def __init__(self, record: Compaction | None, *, prompt: frozenset[int] = frozenset()) -> None:
         self.through = record.through_seq if record else 0
-        self._stays = record.needed if record else frozenset[int]()
+        self._stays = record.needed | prompt if record else frozenset[int]()
         self._masked = frozenset(mask.seq for mask in record.masks) if record else frozenset[int]()
 
     def __contains__(self, seq: int) -> bool:
@@ -104,7 +109,7 @@ def loss_of(
         after: tokens of the request.
         left: messages that left with it.
     """
-    gone = Gone(context.compaction)
+    gone = Gone(context.compaction, prompt=course.prompt)
     made = "\n".join(content(each) for each in context.messages if not each.seq or each.changed)
     known = names(made)
     wanted = sorted(

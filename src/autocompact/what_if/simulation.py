@@ -228,10 +228,11 @@ class _Run:
     def _compacted(self, ready: Ready, request: Request, *, prompt: int) -> None:
         """Enter a compaction: what it took, and the model's summary where one was asked for."""
         context, course, outcome = ready.context, self._course, self.outcome
-        added = course.session.messages[self._seen : request.index]
+        # since the last request, whose reply ends what was looked at
+        added = course.session.messages[max(0, self._seen - 1) : request.index]
         grown = sum(message_cost(message, course.counter).tokens for message in added)
         before = self._total + course.tokens(grown)
-        gone, last = Gone(context.compaction), request.index
+        gone, last = Gone(context.compaction, prompt=course.prompt), request.index
         left = max(0, gone.count(last) - self._gone.count(last))
         outcome.compactions += 1
         # a cold cache would have been written anew anyway
