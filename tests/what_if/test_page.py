@@ -179,6 +179,12 @@ def test_the_page_works_in_a_browser(browser: Browser, written: Path, *, dark: b
     expect(tip).to_contain_text("request ")
     expect(tip).to_contain_text("system prompt and tools")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    size = page.locator(".chart.context:visible svg text").first.bounding_box()
+    assert size is not None
+    assert size["height"] >= 10  # pixels: the names of the axis can be read on a phone
+    missing = page.locator("div:not([hidden]) > .scroll > table.left td:last-child").first.bounding_box()
+    assert missing is not None
+    assert missing["x"] + missing["width"] <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == ("rgb(21, 24, 29)" if dark else "rgb(255, 255, 255)")
     assert visit.wrong == []
@@ -199,6 +205,10 @@ def test_a_drawing_is_saved_as_svg_and_as_png(browser: Browser, written: Path, t
         else:
             root = ElementTree.fromstring(content)
             assert root.get("width") == "720"
+            # outside of the page the picture itself says what it shows
+            words = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+            assert ("kept from before" in words) == (of == "context")
+            assert any(word and word.startswith(("Tokens of the context", "Cost so far")) for word in words)
             assert b"var(" not in content
             assert re.search(rb"rgb\(\d+, \d+, \d+\)", content)
     assert visit.wrong == []

@@ -58,6 +58,15 @@ function hover(chart, data) {
   });
 }
 
+const HEAD = 28, FOOT = 28;
+
+function element(name, attributes, text = "") {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.textContent = text;
+  return made;
+}
+
 function drawing(svg) {
   const copy = svg.cloneNode(true), wanted = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font", "display"];
   const from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
@@ -65,11 +74,22 @@ function drawing(svg) {
     const style = getComputedStyle(element);
     for (const name of wanted) to[index].style.setProperty(name, style.getPropertyValue(name));
   });
-  const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
-  const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  paper.setAttribute("width", width); paper.setAttribute("height", height);
-  paper.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
-  copy.prepend(paper);
+  const [, , width, drawn] = svg.getAttribute("viewBox").split(" ").map(Number);
+  const keys = [...svg.parentNode.querySelectorAll("figcaption span")];
+  const height = HEAD + drawn + (keys.length ? FOOT : 0);
+  copy.setAttribute("viewBox", `0 ${-HEAD} ${width} ${height}`);
+  copy.prepend(element("rect", { y: -HEAD, width, height, fill: getComputedStyle(document.body).backgroundColor }));
+  // outside of the page nothing else says what the picture shows
+  const ink = { fill: getComputedStyle(document.body).color, "font-family": "system-ui, sans-serif" };
+  copy.append(element("text", { ...ink, x: 8, y: -9, "font-size": 14, "font-weight": 600 }, svg.getAttribute("aria-label")));
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = "12px system-ui, sans-serif";
+  let x = 8;
+  for (const key of keys) {
+    copy.append(element("rect", { x, y: drawn + 7, width: 10, height: 10, fill: getComputedStyle(key.querySelector("i")).backgroundColor }));
+    copy.append(element("text", { ...ink, x: x + 15, y: drawn + 16, "font-size": 12 }, key.textContent));
+    x += 32 + pen.measureText(key.textContent).width;
+  }
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", width); copy.setAttribute("height", height);
   return { text: new XMLSerializer().serializeToString(copy), width, height };

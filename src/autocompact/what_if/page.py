@@ -30,6 +30,9 @@ MOST_DRAWN = 20
 MOST_LOSSES = 60
 """Compactions of one policy that are listed."""
 
+LOSSES = ("before request", "step", "tokens", "messages left", "needs", "rules", "what was missing")
+"""Columns of the table of compactions."""
+
 LEGEND = (
     "Cost is at list prices, with what the provider's cache serves. Fail: requests that would have failed; what such a row "
     "costs bought nothing. Break: compactions that emptied a cache still warm. Needs: the share kept of the names that the "
@@ -183,7 +186,7 @@ def _left(outcome: Outcome, *, index: int, hidden: bool) -> str:
         f"<li>{escape(path)} ({times}×)</li>" for path, times in Counter(outcome.files).most_common(10)
     )
     files_again = f"<p>Files read again after their content had left:</p><ul>{again}</ul>" if again else ""
-    head = "<th>before request</th><th>step</th><th>tokens</th><th>messages left</th><th>needs</th><th>rules</th><th>what was missing</th>"
+    head = "".join(f"<th>{name}</th>" for name in LOSSES)
     return (
         f'{opening}<div class="scroll"><table class="left"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
         f"{note}{files_again}</div>"
@@ -207,7 +210,9 @@ def _row(loss: Loss) -> str:
         _share(loss.rules),
         ", ".join(missing) or "nothing",
     )
-    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    named = zip(LOSSES, cells, strict=True)  # on a narrow screen each is a line of its own
+    listed = "".join(f'<td data-name="{name}">{cell}</td>' for name, cell in named)
+    return f"<tr>{listed}</tr>"
 
 
 def _share(kept: Kept) -> str:
