@@ -21,6 +21,10 @@ from autocompact.what_if.simulation import Outcome
 
 NAME = 18
 _AXIS, _HEIGHT = 7, 6
+WHERE = (
+    "In settings.json: .autocompact/settings.json for one project, or that of your data folder for all; autocompact settings "
+    "--explain shows what holds, and the gateway takes it when it starts:"
+)
 LEGEND = (
     "Cost is at list prices, with what the provider's cache serves. fail: requests that would have failed. comp: compactions, "
     "break: those that emptied a cache still warm. needs: the share kept of the names that the next 40 calls use of what had "
@@ -61,7 +65,7 @@ def advice(found: Recommendation | None, *, width: int) -> str:
     reason = textwrap.fill(visible(found.reason), width)
     if not found.changes:
         return f"{title}\n{reason}\nThat is how the settings come: nothing needs to be set."
-    return f"{title}\n{reason}\nIn settings.json:\n\n{visible(found.settings)}"
+    return f"{title}\n{reason}\n{textwrap.fill(WHERE, width)}\n\n{visible(found.settings)}"
 
 
 def course_chart(outcome: Outcome, *, width: int) -> Iterator[str]:

@@ -12,6 +12,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,7 +24,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from autocompact.core.windows import DEFAULT_WINDOW, window_for
-from autocompact.errors import InvalidInput, UnreadableSession
+from autocompact.errors import AutocompactError, InvalidInput, UnreadableSession
 from autocompact.models.vocabulary import default_counter
 from autocompact.sessions import Session, read_session
 from autocompact.settings import Settings, prices_of, window_of
@@ -174,7 +175,13 @@ def _as_it_is(done: Compared) -> Compared:
 
 
 def _ended(key: str, answer: Answer, *, results: Results | None) -> Compared:
-    found = answer()
+    try:
+        found = answer()
+    except BrokenProcessPool as error:
+        raise AutocompactError(
+            "a process that replayed sessions was ended from outside, as a system does where memory runs out: with one process "
+            "(--processes 1) it takes the least"
+        ) from error
     if results is not None and key and found.result is not None:
         results.keep(key, found.result)
     return found
@@ -311,6 +318,7 @@ def compare_policies(
             ``if __name__ == "__main__":``.
 
     Raises:
+        AutocompactError: a process was ended from outside.
         InvalidInput: a file cannot be used, or there is nothing to replay; the message names file and place.
         UnreadableSession: the only file is no session.
     """
