@@ -71,8 +71,10 @@ def list_dialog(name: str) -> State:
     """The dialog that an entry of the menu of a conversation opens."""
 
     def opened(page: Page) -> None:
-        page.locator(".conversations .current summary").click()
-        page.locator(".conversations .options").get_by_role("button", name=name).click()
+        options = page.locator(".conversations .options").get_by_role("button", name=name)
+        if not options.is_visible():
+            page.locator(".conversations .current summary").click()
+        options.click()
         expect(page.get_by_role("dialog")).to_be_visible()
 
     return opened
@@ -97,6 +99,8 @@ DIALOGS: Mapping[str, State] = {
     "charts": dialog("Usage and receipts"),
     "rules": dialog("Rules of this conversation…"),
     "shortcuts": dialog("Keyboard shortcuts"),
+    "rename": list_dialog("Rename…"),
+    "export": list_dialog("Export…"),
     "tags": list_dialog("Tags…"),
     "delete": list_dialog("Delete…"),
 }
