@@ -507,6 +507,13 @@ def test_words_with_a_digit_are_a_secret_where_somebody_states_that_they_are(tex
     assert redact(before + secret + after) == f"{before}[secret: password]{after}"
 
 
+@pytest.mark.parametrize("value", ["Ab(3)x{9}Kq", "k9#mQ;2x&Lp", "aa<Bb>7&cc8", "x7Kq(2m", "mz;8Qw2x"])
+@pytest.mark.parametrize("end", ["", "  ", ",", ";  "])
+def test_a_value_with_signs_that_end_others_goes_to_the_end_of_its_line(value: str, end: str) -> None:
+    for name in ("password=", "DB_PASSWORD=", "spring.datasource.password="):
+        assert redact(f"{name}{value}{end}\nport=1") == f"{name}[secret: password]{end}\nport=1"
+
+
 def test_six_digits_are_a_password_where_a_name_says_so() -> None:
     assert redact("password: 482910") == "password: [secret: password]"
 
