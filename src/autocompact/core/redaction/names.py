@@ -509,14 +509,19 @@ def _assigned(text: str, place: Place, *, at: int, sign: str) -> Iterator[_Value
             yield from _matched(whole if whole is None or not _FIELDS.search(whole["value"]) else None, trust)
             if sign == "=" and (phrase := _PHRASE_LINE.match(text, at)) is not None:
                 yield _Value(*phrase.span("value"), trust, phrase=True)
-        yield from _bare(text, at, trust=trust)
         # a query has no variables, and neither has a line of properties
-        if text[place.start - 1] in "?&" or (
-            text[place.start - 1] == "."
-            and _TO_END.match(text, at)
-            and _PROPERTY.search(text, max(0, place.start - 80), place.start)
-        ):
+        whole = _property(text, place, at=at)
+        yield from _matched(whole, Trust.STATED)
+        yield from _bare(text, at, trust=trust)
+        if whole is not None or text[place.start - 1] in "?&":
             yield from _bare(text, at, trust=Trust.STATED)
+
+
+def _property(text: str, place: Place, *, at: int) -> re.Match[str] | None:
+    """The rest of a line of properties, as ``spring.datasource.password=…``."""
+    if text[place.start - 1] != "." or not _PROPERTY.search(text, max(0, place.start - 80), place.start):
+        return None
+    return _TO_END.match(text, at)
 
 
 def _is_field(text: str, place: Place, *, at: int) -> bool:
