@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -11,6 +13,7 @@ import pytest
 
 from autocompact.gateway import Limits
 from autocompact.stores.memory import MemoryStore
+from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import Answer, FakeProvider, Received, Recorded
 from tests.gateway.serving import gateway_before
 from tests.gateway.speakers import SPEAKERS, Json, Speaker, Wire, encoded
@@ -40,6 +43,32 @@ async def test_the_same_request_again_is_forwarded_in_the_same_bytes_and_kept_on
     assert len({asked.raw for asked in provider.requests}) == 1
     assert len({headers["x-autocompact-conversation"] for _, headers, _ in told}) == 1
     assert [one["messages"] for one in kept] == [len(long_history(speaker))]
+
+
+async def test_a_new_conversation_does_not_wait_for_what_the_file_is_given_of_another_one(
+    tmp_path: Path,
+) -> None:
+    """Ten megabytes of somebody else's first message take seconds to be indexed, in the one thread that writes."""
+    written = threading.Event()
+    speaker = SPEAKERS[0]
+
+    def hold(step: str) -> None:
+        assert step != "append:begun" or written.wait(60), "nobody waits for this one"
+
+    store = SqliteStore(tmp_path / "gw.db", failpoint=hold)
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, keep_from=0.0, store=store) as url,
+        aiohttp.ClientSession() as session,
+    ):
+        client = Wire(session, url, path=speaker.path)
+        for said in ("Read this.", "Hello.", "Good morning."):
+            status, headers, _ = await client.post(encoded(speaker.request([speaker.user(said)])))
+            assert (status, "x-autocompact-conversation" in headers) == (200, True)
+        assert not written.is_set()
+        written.set()
+        kept = await conversations(session, url)
+    assert [one["messages"] for one in kept] == [1, 1, 1]
 
 
 @by_api

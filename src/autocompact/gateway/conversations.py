@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence, Set
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from weakref import WeakValueDictionary
@@ -133,10 +133,12 @@ class Conversations:
     Args:
         store: where they are kept.
         size: how many are held in memory.
+        begun_seconds: how long the first request of one waits at most until it is stored; None for no such bound.
     """
 
-    def __init__(self, store: ConversationStore, *, size: int) -> None:
+    def __init__(self, store: ConversationStore, *, size: int, begun_seconds: float | None = None) -> None:
         self.store = store
+        self._begun_seconds = begun_seconds
         self.known: Known[Kept] = Known(size)
         self._opening: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
         self._beginning: dict[Key, bool] = {}
@@ -250,14 +252,23 @@ class Conversations:
         self._beginning[key] = True
         try:
             await incoming.append_to(conversation, after=shared)
-            # the next request may come to another gateway, which would begin it once more under another name
-            if isinstance(self.store, WriteBehind):
-                await self.store.settled(key)
+            await self._told_to_others(key)
             if not self._beginning[key]:
                 raise StoreUnavailable("a new conversation could not be stored: see the log for the reason")
         finally:
             del self._beginning[key]
         return conversation
+
+    async def _told_to_others(self, key: Key) -> None:
+        """Wait until a new conversation is stored: its next request may come to another gateway.
+
+        That one would begin it once more under another name. The only writer of a file may be seconds away, at a huge
+        message of somebody else: those who share a file are left to that rare case, and the others do not wait.
+        """
+        if isinstance(self.store, WriteBehind):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._begun_seconds):
+                    await self.store.settled(key)
 
     async def _free(self, incoming: Incoming, *, looked_at: Set[Key] | None) -> Key | None:
         """The first name that no conversation has; None if one was begun since the others were ``looked_at``.

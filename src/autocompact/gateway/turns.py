@@ -36,6 +36,7 @@ from autocompact.models.overflow import Overflow
 from autocompact.ports import Clock, ConversationStore, Key, Model, Order, Workers
 from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
+from autocompact.stores.sqlite import SqliteStore
 from autocompact.wire import Renderer, Request
 
 Action: TypeAlias = Literal["forwarded", "compacted", "retried", "checked", "failed-open"]
@@ -46,6 +47,8 @@ _ONE_HOUR = re.compile(rb'"ttl"\s*:\s*"1h"')
 
 _MOST_REFUSED = 64
 _GATHER_SECONDS = 0.05
+_BEGUN_SECONDS = 0.05
+"""That the first request of a conversation waits for its storage in a file, which has one writer."""
 
 log = logging.getLogger("autocompact.gateway")
 
@@ -135,7 +138,11 @@ class Turns:
             if config.fail_closed
             else WriteBehind(kept, failed=self._not_stored, gather_seconds=_GATHER_SECONDS)
         )
-        self.conversations = Conversations(self._store, size=config.limits.conversations)
+        self.conversations = Conversations(
+            self._store,
+            size=config.limits.conversations,
+            begun_seconds=_BEGUN_SECONDS if isinstance(store, SqliteStore) else None,
+        )
         self._config = config
         self._summaries = summaries
         self._metrics = metrics
