@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -66,6 +67,8 @@ class Cluster:
         self.folder = Path(tempfile.mkdtemp(prefix="autocompact-pg-"))
         self._programs = programs()
         self._server: subprocess.Popen[bytes] | None = None
+        # the thread that kills it may not be through when another one starts it again
+        self._changing = threading.Lock()
         self._numbers = count(1)
         self._has_roles = False
         self._template: str | None = None
@@ -110,6 +113,13 @@ class Cluster:
 
     def start(self, **settings: str) -> None:
         """Run the server, and come back when it answers; ``settings`` go before those of tests."""
+        with self._changing:
+            self._start(settings)
+        if not self._has_roles:
+            self.sql(f"CREATE ROLE {USER} LOGIN; CREATE ROLE {PROGRAM} LOGIN")
+            self._has_roles = True
+
+    def _start(self, settings: Mapping[str, str]) -> None:
         options = [f"-c{name}={value}" for name, value in {**_SETTINGS, **settings}.items()]
         self._server = subprocess.Popen(
             self._as_its_user("postgres", ["-D", str(self._data), "-k", str(self.folder), *options]),
@@ -122,17 +132,16 @@ class Cluster:
         ).returncode:
             if self._server.poll() is not None:
                 raise AssertionError(self._server.communicate()[1].decode())
-        if not self._has_roles:
-            self.sql(f"CREATE ROLE {USER} LOGIN; CREATE ROLE {PROGRAM} LOGIN")
-            self._has_roles = True
 
     def kill(self) -> None:
         """End it as a crash does: the server and all that serve a connection, at once."""
-        self._stop(signal.SIGKILL)
+        with self._changing:
+            self._stop(signal.SIGKILL)
 
     def stop(self) -> None:
         """End it in order."""
-        self._stop(signal.SIGINT)
+        with self._changing:
+            self._stop(signal.SIGINT)
 
     def _stop(self, by: signal.Signals) -> None:
         assert self._server is not None

@@ -94,7 +94,7 @@ def test_a_model_that_nobody_prices_has_none() -> None:
         ('{"source": "x", "date": "2026", "models": {"a": {"input": 1}}}', "missing required field `output`"),
         ('{"source": "x", "date": "2026", "models": {}}', "$.models"),
         ('{"source": "x", "date": "2026", "prices": {}}', "unknown field `prices`"),
-        ("[", "prices.json: Input data was truncated"),
+        ("[", "prices.json:1:2: the JSON ends here before it is complete"),
         ("\xff", "is no UTF-8"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 from autocompact.core.messages import Dialect, Reasoning, Text, ToolCall, Usage
 from autocompact.errors import InvalidInput
 from autocompact.wire import StreamUsage, export_messages, parse_reply, parse_usage
+from autocompact.wire.reply import Figures
 
 CHAT: dict[str, Any] = {
     "id": "chatcmpl-1",
@@ -297,3 +298,12 @@ def test_an_answer_is_not_lost_over_a_usage_that_is_none(usage: object) -> None:
     reply = parse_reply(json.dumps(CHAT | {"usage": usage}).encode(), dialect="openai_chat")
     assert reply.text
     assert reply.usage is None
+
+
+def test_an_empty_answer_has_no_tokens_though_its_stream_began_with_one() -> None:
+    begun = Figures(input_tokens=6, output_tokens=1)
+    assert begun.updated(Figures(output_tokens=0)).usage() == Usage(prompt=6, completion=0)
+    left_out = Figures(input_tokens=0, output_tokens=0)
+    assert Figures(input_tokens=6, output_tokens=40).updated(left_out).usage() == Usage(
+        prompt=6, completion=40
+    )

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from msgspec import MsgspecError, msgpack
 
-import autocompact
 from autocompact.runtime.files import make_folder, replace_file
 from autocompact.what_if.replays import Replayed
 
@@ -75,6 +74,6 @@ class Results:
 
 def _program() -> bytes:
     """The program: its files with their sizes and times, since a change of it may change every figure."""
-    files = sorted(Path(autocompact.__file__).parent.rglob("*.py"))
+    files = sorted(Path(__file__).parents[1].rglob("*.py"))
     told = (f"{path}:{stat.st_size}:{stat.st_mtime_ns}" for path in files for stat in (path.stat(),))
     return "\n".join(told).encode()

@@ -93,6 +93,9 @@ class Figures(msgspec.Struct, gc=False):
         names = self.__struct_fields__
         # figures of a stream are running totals: a 0 after more than that is one that was left out
         values = {name: getattr(later, name) for name in names if getattr(later, name)}
+        # but Anthropic begins with 1, and ends with the answer alone: an empty one has none
+        if later.output_tokens == 0 and later.input_tokens is None:
+            values["output_tokens"] = 0
         return msgspec.structs.replace(self, **values)
 
     def usage(self) -> Usage:
