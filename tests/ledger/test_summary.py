@@ -18,6 +18,7 @@ from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.extraction import extract
 from autocompact.ledger.summary import (
     BESIDE_HEADING,
+    BESIDE_NOTE,
     HEADING,
     frame,
     frame_beside,
@@ -340,6 +341,11 @@ def test_a_text_without_the_records_beside_it_is_what_its_author_wrote() -> None
         without_records("# Conversation Record\n\nof another one")
         == "# Conversation Record\n\nof another one"
     )
+
+
+def test_records_that_nothing_ends_stay_and_are_read_in_linear_time() -> None:
+    unended = f"{BESIDE_HEADING}\n\n{BESIDE_NOTE}\n" * 20_000
+    assert without_records(unended) == unended
 
 
 @given(st.one_of(st.text(), st.lists(_FORGERIES, max_size=8).map("".join)))

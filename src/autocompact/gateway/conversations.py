@@ -252,14 +252,14 @@ class Conversations:
         self._beginning[key] = True
         try:
             await incoming.append_to(conversation, after=shared)
-            await self._told_to_others(key)
+            await self._wait_until_stored(key)
             if not self._beginning[key]:
                 raise StoreUnavailable("a new conversation could not be stored: see the log for the reason")
         finally:
             del self._beginning[key]
         return conversation
 
-    async def _told_to_others(self, key: Key) -> None:
+    async def _wait_until_stored(self, key: Key) -> None:
         """Wait until a new conversation is stored: its next request may come to another gateway.
 
         That one would begin it once more under another name. The only writer of a file may be seconds away, at a huge

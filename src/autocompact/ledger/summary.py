@@ -33,7 +33,8 @@ ANNOUNCEMENT = (
     "[Note of the program, not of the user: the earlier conversation was compacted. Its record follows.]"
 )
 _TAG = "conversation_record"
-_BESIDE = re.compile(rf"{re.escape(BESIDE_HEADING)}\s+{re.escape(BESIDE_NOTE)}.*?</{_TAG}>", re.DOTALL)
+_BESIDE = re.compile(rf"{re.escape(BESIDE_HEADING)}\s+{re.escape(BESIDE_NOTE)}")
+_END = f"</{_TAG}>"
 _FORGED_TAG = re.compile(r"<(?=[\W_]{0,8}conversation[\W_]{0,4}record)", re.IGNORECASE)
 _FORGED_HEADING = re.compile(r"^[ \t]{0,3}#[ \t]+(?=Conversation[ \t]+Summary)", re.IGNORECASE | re.MULTILINE)
 
@@ -65,7 +66,14 @@ def frame_beside(text: str, *, lookup: Lookup) -> str:
 
 def without_records(text: str) -> str:
     """The text without what `frame_beside` put there: what its author has left of it."""
-    return _BESIDE.sub("", text)
+    kept, done = list[str](), 0
+    while (begun := _BESIDE.search(text, done)) is not None:
+        end = text.find(_END, begun.end())
+        if end < 0:
+            break
+        kept.append(text[done : begun.start()])
+        done = end + len(_END)
+    return "".join((*kept, text[done:]))
 
 
 def _tagged(text: str, lookup: Lookup) -> str:
