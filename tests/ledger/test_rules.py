@@ -6,7 +6,7 @@ import pytest
 
 from autocompact.core.messages import Text
 from autocompact.core.redaction import redact
-from autocompact.ledger.extraction import extract
+from autocompact.ledger.extraction import extract, rules_of
 from autocompact.ledger.rules import MOST, find_rules, is_rule, rules_section
 from autocompact.ledger.scan import Said, Speaker
 from tests.core.talk import Talk, Words
@@ -305,7 +305,9 @@ def test_instructions_of_a_client_give_rules_and_its_system_prompt_which_stays_a
         .user(f"{block}\nAlways answer in French. Please begin.")
         .add("system", Text(text="# Mode\nNever edit a file without asking me."))
     )
-    found = {entry.text: entry.where for entry in extract(talk.messages).entries if entry.kind == "rule"}
+    rules = [entry for entry in extract(talk.messages).entries if entry.kind == "rule"]
+    assert [*rules_of(talk.messages).entries] == rules
+    found = {entry.text: entry.where for entry in rules}
     assert found == {
         "Never push without my approval.": "file",
         "Always write to `results/<run>/<time>` and never beside it.": "file",

@@ -18,12 +18,12 @@ from autocompact.core.actions import Action, interpret
 from autocompact.core.factors import first_factor
 from autocompact.core.messages import Message, Part
 from autocompact.core.plurals import plural
-from autocompact.core.redacted import RedactedMessage, redacted, redacted_call
+from autocompact.core.redacted import RedactedCall, RedactedMessage, Redactor, redacted
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.core.windows import window_for
 from autocompact.ledger.entries import Ledger
-from autocompact.ledger.extraction import extract
+from autocompact.ledger.extraction import rules_of
 from autocompact.sessions import Session
 from autocompact.what_if.needs import BARE_NUMBER, argument_text, content, names, vocabulary
 from autocompact.what_if.replay import MOST_UNSEEN
@@ -160,8 +160,7 @@ class Course:
     @cached_property
     def rules(self) -> Ledger:
         """The standing instructions of the session that were in force at its end."""
-        found = extract(self.session.messages).entries
-        return Ledger(entries=tuple(each for each in found if each.kind == "rule"))
+        return rules_of(self.session.messages, redactor=Redactor(read=self.read))
 
     @cached_property
     def read_again(self) -> tuple[ReadAgain, ...]:
@@ -319,8 +318,9 @@ def _read_again(messages: Iterable[Message], *, course: Course) -> Iterator[Read
     reads: dict[str, tuple[int, Redacted]] = {}
     last: dict[Redacted, tuple[int, int]] = {}
     for message in messages:
-        for call in message.calls:
-            action = interpret(redacted_call(call))
+        calls = [part for part in course.read(message).parts if isinstance(part, RedactedCall)]
+        for call, clean in zip(message.calls, calls, strict=True):
+            action = interpret(clean)
             for path in _changed(action):
                 last.pop(path, None)
             if (path := _read(action)) is not None:
