@@ -97,10 +97,11 @@ def test_the_json_keeps_to_its_schema(program: Program, path: Path) -> None:
     Draft202012Validator.check_schema(SCHEMA)
     (document,) = documents(program, path, "--window", 32_000)
     CONTRACT.validate(document)
-    assert list(document) == list(SCHEMA["properties"])
-    fields = SCHEMA["properties"]["policies"]["items"]["properties"]
+    parts = SCHEMA["$defs"]
+    assert list(document) == list(parts["session"]["properties"])
+    fields = parts["session"]["properties"]["policies"]["items"]["properties"]
     for policy in document["policies"]:
-        assert list(policy) == list(fields)
+        assert list(policy) == [*parts["figures"]["properties"], *fields]
         assert policy["tokens"] == policy["cache_read"] + policy["cache_written"]
         assert policy["compactions"] == len(policy["losses"])
         assert all(list(loss) == list(fields["losses"]["items"]["properties"]) for loss in policy["losses"])
@@ -195,14 +196,20 @@ def test_a_folder_is_compared_session_by_session_and_together(
     shutil.copy(OPENAI, folder / "a.json")
     shutil.copy(ANTHROPIC, folder / "b.json")
     (folder / "notes.txt").write_text("no session")
+    (folder / "asked.json").write_text('[{"role": "user", "content": "Hi."}]')
     ended = program("what-if", tmp_path / "sessions", "--policies", policies)
     assert ended.code == 0
     assert "left out: " in ended.err
     assert "notes.txt" in ended.err
+    assert "asked.json': no reply of a model was recorded" in ended.err
     shown = ended.out.decode()
     assert "a.json" in shown
     assert "2 sessions together" in shown
-    *sessions, last = documents(program, tmp_path / "sessions", CODING, "--policies", policies)
+    *sessions, last, taken = documents(
+        program, tmp_path / "sessions", CODING, "--policies", policies, "--recommend"
+    )
+    for document in (*sessions, last, taken):
+        CONTRACT.validate(document)
     assert [document["messages"] > 0 for document in sessions] == [True] * 3
     assert (last["together"]["sessions"], last["together"]["left_out"]) == (3, [])
     for summed, *each in zip(last["together"]["policies"], *(d["policies"] for d in sessions), strict=True):

@@ -7,7 +7,9 @@ from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import anyio
@@ -20,14 +22,15 @@ from autocompact.what_if.drawings import (
     MOST_POINTS,
     context_drawing,
     cost_drawing,
-    hover_data,
     sampled,
 )
 from autocompact.what_if.figures import Together, figures_of
+from autocompact.what_if.hovering import context_data, cost_data, reason
+from autocompact.what_if.losses import Kept, Loss
 from autocompact.what_if.page import page_of, section_of
 from autocompact.what_if.policies import Kind, WhatIf
 from autocompact.what_if.replays import replayed
-from autocompact.what_if.simulation import Outcome, simulate
+from autocompact.what_if.simulation import Layers, Outcome, Point, simulate
 from tests.ui.web.harness import Visit, browsing
 from tests.what_if.recordings import COUNTER, course, made, prices, work
 
@@ -135,10 +138,79 @@ def test_a_long_session_is_drawn_by_its_largest_requests_and_around_its_compacti
 
 
 def test_what_the_pointer_shows_are_the_figures_of_the_requests(found: list[Outcome]) -> None:
-    data = hover_data(found[0])
+    data = context_data(found[0])
     assert data["request"] == [point.request for point in found[0].points]
     assert data["failed"] == [int(point.failed) for point in found[0].points]
     assert [sum(layers) for layers in data["layers"]] == [point.layers.total for point in found[0].points]
+    costs = cost_data(found)
+    assert costs is not None
+    for outcome, policy in zip(found, costs["policies"], strict=True):
+        assert sum(policy["paid"]) == pytest.approx(outcome.dollars, abs=0.01)
+        assert policy["cost"][-1] == pytest.approx(outcome.dollars, abs=0.0001)
+        sent = sum(policy["read"]), sum(policy["written"])
+        summaries = sum(loss.before for loss in outcome.losses if loss.summary)
+        assert sum(sent) + summaries == outcome.bill.prompt
+        assert [*policy["reasons"]] == [
+            point.request - 1 for point in outcome.points if point.failed or point.request in turns(outcome)
+        ]
+
+
+def turns(outcome: Outcome) -> set[int]:
+    return {loss.request for loss in outcome.losses}
+
+
+def test_a_long_session_shows_the_requests_that_cost_most() -> None:
+    found = outcomes(400, kinds=("none", "engine"))
+    costs = cost_data(found)
+    assert costs is not None
+    assert len(costs["request"]) <= MOST_POINTS + 2 < len(found[0].points)
+    ours = costs["policies"][1]
+    points = [found[1].points[number - 1] for number in costs["request"]]
+    assert ours["cost"] == [round(point.dollars or 0, 4) for point in points]
+    dearest = max(
+        b.dollars - a.dollars for a, b in pairwise(found[1].points) if a.dollars and b.dollars is not None
+    )
+    assert max(ours["paid"]) == pytest.approx(dearest, abs=0.0001)
+
+
+@pytest.mark.parametrize(
+    ("how", "summary", "told"),
+    [
+        ({}, 0, "summarise, prefix broken: 9,000 tokens became 4,000, 3,000 of them paid for in full"),
+        (
+            {"cold": True, "read": 0},
+            250,
+            "summarise, cache had expired: 9,000 tokens became 4,000, 4,000 of them paid for in full, and a model wrote a "
+            "summary of 250",
+        ),
+        ({"failed": True}, 0, "not sent: larger than the window"),
+    ],
+)
+def test_why_a_request_costs_more_is_said(how: dict[str, Any], summary: int, told: str) -> None:
+    point = Point(request=7, seq=30, layers=Layers(kept=4_000), read=1_000, dollars=1.0)
+    loss = Loss(
+        request=7,
+        seq=30,
+        rung="summarise",
+        before=9_000,
+        after=4_000,
+        summary=summary,
+        left=20,
+        needs=Kept(),
+        rules=Kept(),
+        missing=(),
+        unstated=(),
+    )
+    assert reason(replace(point, **how), loss, cached=True) == told
+
+
+def test_a_pause_is_a_reason_and_growth_is_none(found: list[Outcome]) -> None:
+    point = found[-1].points[1]
+    assert reason(point, None, cached=True) == ""
+    cold = replace(point, cold=True, read=0)
+    assert reason(cold, None, cached=True) == f"cache expired: {point.layers.total:,} tokens paid for in full"
+    loss = found[-1].losses[0]
+    assert reason(point, loss, cached=False).startswith(f"{loss.rung}: {loss.before:,} tokens became ")
 
 
 def test_the_page_loads_nothing_and_shows_names_as_they_are(written: Path) -> None:
@@ -174,6 +246,14 @@ def test_the_page_works_in_a_browser(browser: Browser, written: Path, *, dark: b
     page.locator("tr[data-policy='4']").click()
     expect(page.get_by_label("Policy", exact=True)).to_have_value("4")
     expect(page.locator(".cost.chosen text")).to_have_text("<engine>")
+    money = page.locator(".chart.money")
+    money.locator("svg").hover()
+    rows = money.locator(".tip tr")
+    expect(rows.first).to_contain_text("this oneso far")
+    assert rows.count() == 1 + len(KINDS)
+    expect(money.locator(".tip tr.named td").first).to_have_text(
+        money.locator(".tip p").inner_text().split(":")[0]
+    )
     page.locator(".chart.context:visible svg").hover()
     tip = page.locator(".chart.context:visible .tip")
     expect(tip).to_contain_text("request ")

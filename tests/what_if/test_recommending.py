@@ -12,7 +12,7 @@ from autocompact.settings import Settings
 from autocompact.settings.document import read_document
 from autocompact.settings.values import Engine
 from autocompact.what_if.billing import pricing_for
-from autocompact.what_if.figures import Figures, figures_of
+from autocompact.what_if.figures import Figures, Together, figures_of
 from autocompact.what_if.policies import WhatIf, at_threshold, default_policies
 from autocompact.what_if.recommending import changed, recommended
 from autocompact.what_if.simulation import Outcome
@@ -26,18 +26,23 @@ def figures(name: str, *, cost: float | None, compactions: int = 1, **others: in
     return replace(empty, cost=cost, compactions=compactions, requests=100, **others)
 
 
+def summed(*found: Figures) -> Together:
+    """The sum of one session."""
+    return Together.of([found])
+
+
 @pytest.mark.requirement("E10")
 def test_of_the_cheapest_the_one_that_compacts_least_is_taken() -> None:
     chosen = recommended(
         USUAL,
-        [
+        summed(
             figures("as recorded", cost=20.0, compactions=3),
             figures("at 50k", cost=10.0, compactions=20),
             figures("autocompact", cost=10.4, compactions=4),
             figures("at 150k", cost=14.0, compactions=2),
             figures("masks only", cost=1.0),
             figures("window 32k", cost=1.0),
-        ],
+        ),
     )
     assert chosen is not None
     assert chosen.policy.name == "autocompact"
@@ -51,12 +56,12 @@ def test_of_the_cheapest_the_one_that_compacts_least_is_taken() -> None:
 def test_a_policy_that_fails_or_loses_rules_is_not_taken() -> None:
     chosen = recommended(
         USUAL,
-        [
+        summed(
             figures("at 50k", cost=1.0, failed=1),
             figures("at 100k", cost=2.0, rules=4, rules_kept=3),
             figures("at 150k", cost=9.0, rules=4, rules_kept=4),
             figures("window 1M", cost=30.0),
-        ],
+        ),
     )
     assert chosen is not None
     assert chosen.policy.name == "at 150k"
@@ -66,17 +71,30 @@ def test_a_policy_that_fails_or_loses_rules_is_not_taken() -> None:
 
 def test_without_prices_tokens_stand_for_the_cost() -> None:
     chosen = recommended(
-        USUAL, [figures("at 50k", cost=None, tokens=5_000), figures("at 100k", cost=None, tokens=10_000)]
+        USUAL,
+        summed(figures("at 50k", cost=None, tokens=5_000), figures("at 100k", cost=None, tokens=10_000)),
     )
     assert chosen is not None
     assert chosen.policy.name == "at 50k"
     assert "50% of the tokens of 'at 100k'" in chosen.reason
 
 
+def test_where_only_some_sessions_have_a_price_theirs_decides_and_that_is_said() -> None:
+    priced = [figures("at 50k", cost=2.0, tokens=5_000), figures("at 100k", cost=1.0, tokens=9_000)]
+    unpriced = [replace(each, cost=None) for each in priced]
+    together = Together.of([unpriced, priced, unpriced])
+    assert [each.cost for each in together.figures] == [2.0, 1.0]
+    assert together.note.startswith("The cost is that of the 1 of 3 sessions that have a price;")
+    chosen = recommended(USUAL, together)
+    assert chosen is not None
+    assert chosen.policy.name == "at 100k"
+    assert "50% of the dollars (by the 1 of 3 sessions that have a price) of 'at 50k'" in chosen.reason
+    assert Together.of([priced]).note == Together.of([unpriced]).note == ""
+
+
 def test_where_all_fail_nothing_is_recommended() -> None:
-    assert (
-        recommended(USUAL, [figures("at 50k", cost=1.0, failed=2), figures("masks only", cost=1.0)]) is None
-    )
+    failing = summed(figures("at 50k", cost=1.0, failed=2), figures("masks only", cost=1.0))
+    assert recommended(USUAL, failing) is None
 
 
 @pytest.mark.requirement("E10")

@@ -173,7 +173,7 @@ class _Seen:
     @property
     def recommended(self) -> Recommendation | None:
         """The recommendation for these sessions."""
-        return recommended(tuple(self._policies.values()), self.together.figures)
+        return recommended(tuple(self._policies.values()), self.together)
 
     def page(self, *, recommend: bool) -> str:
         """The page of these sessions."""
@@ -189,10 +189,9 @@ def _show(found: Compared, *, as_json: bool, alone: bool) -> None:
     """
     if found.problem and alone:
         raise UnreadableSession(found.problem)
-    if found.problem:
-        tell(f"left out: {found.problem}")
     result = found.result
     if result is None:
+        tell(f"left out: {found.problem}")
         return
     if as_json:
         deliver([msgspec.json.encode(document_of(result)) + b"\n"], None)

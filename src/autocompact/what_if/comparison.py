@@ -88,8 +88,8 @@ class Compared:
 
     Attributes:
         file: which one.
-        result: the session under each policy; None if it is no session, or a model never replied in it.
-        problem: why it is no session.
+        result: the session under each policy; None if it cannot be replayed.
+        problem: why not.
     """
 
     file: File
@@ -193,7 +193,8 @@ def _compare_file(file: File, assumed: Assumed) -> Compared:
     except UnreadableSession as error:
         # by its name for people: stdin is read from a copy
         return Compared(file=file, problem=str(error).replace(repr(str(file.path)), repr(file.name)))
-    return Compared(file=file, result=compare_session(session, name=file.name, assumed=assumed))
+    result = compare_session(session, name=file.name, assumed=assumed)
+    return Compared(file=file, result=result, problem="" if result else nothing_in([file.name]))
 
 
 def _here(assumed: Assumed) -> AbstractContextManager[Starter]:
@@ -246,7 +247,7 @@ class Comparison:
 
     Attributes:
         sessions: each with its outcome under every policy.
-        left_out: files that are no sessions, each with the reason.
+        left_out: files that cannot be replayed, each with the reason.
     """
 
     sessions: tuple[Replayed, ...]
@@ -266,7 +267,7 @@ class Comparison:
     def recommended(self) -> Recommendation | None:
         """The policy to take; None if requests fail under all that can be set."""
         chosen = {outcome.policy.name: outcome.policy for each in self.sessions for outcome in each.outcomes}
-        return recommended(tuple(chosen.values()), self.together.figures)
+        return recommended(tuple(chosen.values()), self.together)
 
     def to_json(self) -> str:
         """One JSON object: ``sessions`` as ``autocompact what-if --json`` writes them, ``together``, ``recommended``."""
@@ -320,7 +321,7 @@ def compare_policies(
     Raises:
         AutocompactError: a process was ended from outside.
         InvalidInput: a file cannot be used, or there is nothing to replay; the message names file and place.
-        UnreadableSession: the only file is no session.
+        UnreadableSession: the only file cannot be replayed.
     """
     named = [paths] if isinstance(paths, str | Path) else list(paths)
     files = list(files_in(named))

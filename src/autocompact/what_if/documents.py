@@ -66,6 +66,7 @@ def _loss(loss: Loss) -> dict[str, Any]:
         "rung": loss.rung,
         "before": loss.before,
         "after": loss.after,
+        "summary": loss.summary,
         "left": loss.left,
         "needs": loss.needs.needed,
         "needs_kept": loss.needs.kept,
@@ -81,6 +82,7 @@ def together_document(together: Together) -> dict[str, Any]:
     return {
         "together": {
             "sessions": together.sessions,
+            "unpriced": together.unpriced,
             "policies": [_figures(each) for each in together.figures],
             "left_out": [{"name": name, "sessions": count} for name, count in together.partial.items()],
         }

@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TypedDict
 
 from autocompact.core.plurals import plural
 from autocompact.ui.pages import label, rect, short, svg
 from autocompact.what_if.losses import Loss
-from autocompact.what_if.simulation import Layers, Outcome, Point
+from autocompact.what_if.simulation import Outcome, Point
 
 WIDTH, HEIGHT = 720, 260
 LEFT, RIGHT, TOP, BOTTOM = 58, 8, 14, 22
@@ -165,27 +164,3 @@ def cost_drawing(outcomes: Sequence[Outcome]) -> str:
             f"{label(x - 6, y - 6, text=outcome.policy.name, anchor='end')}</g>"
         )
     return svg(shapes, label="Cost so far, by policy", legend=(), size=(WIDTH, HEIGHT))
-
-
-class HoverData(TypedDict):
-    """Data that the page's script shows under the pointer, by point."""
-
-    request: list[int]
-    layers: list[list[int]]
-    cost: list[float | None]
-    failed: list[int]
-
-
-def hover_data(outcome: Outcome) -> HoverData:
-    """Make the data that the page's script shows under the pointer: requests, layers, dollars, and failures."""
-    points = sampled(outcome)
-    return {
-        "request": [point.request for point in points],
-        "layers": [_values(point.layers) for point in points],
-        "cost": [None if point.dollars is None else round(point.dollars, 4) for point in points],
-        "failed": [int(point.failed) for point in points],
-    }
-
-
-def _values(layers: Layers) -> list[int]:
-    return [getattr(layers, kind) for kind, _ in LAYERS]

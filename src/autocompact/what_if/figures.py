@@ -23,7 +23,7 @@ COLUMNS = (
     ("reads_again", "again", 6),
     ("seconds", "wait", 6),
 )
-"""Columns of a table: the figure, its title, and characters that it takes on a terminal."""
+"""Columns of the table on a terminal: the figure, its title, and characters that it takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Figures:
         cache_read: of these, served by the provider's cache.
         cache_written: of these, not served.
         output: tokens of the replies.
-        cost: US dollars; None without a price.
+        cost: US dollars; None without a price. A sum is that of the sessions that have one.
         peak: tokens of the largest request.
         compactions: how many took effect.
         breaks: compactions whose context the provider's cache still held.
@@ -79,7 +79,9 @@ class Figures:
     def __add__(self, other: Figures) -> Figures:
         added: dict[str, Any] = {name: _sum(getattr(self, name), getattr(other, name)) for name in _SUMMED}
         peak = max(self.peak, other.peak)
-        return Figures(name=self.name, kind=self.kind, window=self.window, peak=peak, **added)
+        # a session without a price has none under any policy, so what is left can be compared
+        cost = self.cost if other.cost is None else other.cost + (self.cost or 0.0)
+        return Figures(name=self.name, kind=self.kind, window=self.window, peak=peak, cost=cost, **added)
 
     @property
     def needs_share(self) -> float | None:
@@ -92,7 +94,7 @@ class Figures:
         return self.rules_kept / self.rules if self.rules else None
 
 
-_SUMMED = tuple(name for name in Figures.__slots__ if name not in ("name", "kind", "window", "peak"))
+_SUMMED = tuple(name for name in Figures.__slots__ if name not in ("name", "kind", "window", "peak", "cost"))
 
 
 def _sum(one: float | None, other: float | None) -> float | None:
@@ -143,29 +145,46 @@ class Together:
         figures: sums of the policies that every session was replayed under.
         partial: the other policies, each with the number of sessions that have it; a sum of these would compare
             different sessions.
+        unpriced: sessions that have no price: the cost is that of the others.
     """
 
     sessions: int
     figures: tuple[Figures, ...]
     partial: dict[str, int]
+    unpriced: int
 
     @classmethod
     def of(cls, sessions: Sequence[Sequence[Figures]]) -> Together:
         """The sums over ``sessions``, in the order of the policies."""
         counts = Counter(each.name for figures in sessions for each in figures)
         partial = {name: count for name, count in counts.items() if count < len(sessions)}
-        return cls(sessions=len(sessions), figures=summed(sessions), partial=partial)
+        unpriced = sum(all(each.cost is None for each in figures) for figures in sessions)
+        return cls(sessions=len(sessions), figures=summed(sessions), partial=partial, unpriced=unpriced)
+
+    @property
+    def priced(self) -> str:
+        """The sessions that the cost is of, in words; "" if it is of all, or of none."""
+        if self.unpriced in (0, self.sessions):
+            return ""
+        return f"the {self.sessions - self.unpriced} of {self.sessions} sessions that have a price"
 
     @property
     def note(self) -> str:
-        """A sentence on what the sums do not have; "" where they have everything."""
-        if not self.partial:
-            return ""
-        listed = ", ".join(f"{name!r} ({count} of {self.sessions})" for name, count in self.partial.items())
-        return (
-            f"Not in the sum, because not every session was replayed under it: {listed}. Which policies a session has "
-            "depends on its window; --window N gives all of them the same."
-        )
+        """What the sums do not have; "" where they have everything."""
+        found: list[str] = []
+        if self.priced:
+            found.append(
+                f"The cost is that of {self.priced}; --prices FILE or --priced-as NAME gives the others one."
+            )
+        if self.partial:
+            listed = ", ".join(
+                f"{name!r} ({count} of {self.sessions})" for name, count in self.partial.items()
+            )
+            found.append(
+                f"Not in the sum, because not every session was replayed under it: {listed}. Which policies a session has "
+                "depends on its window; --window N gives all of them the same."
+            )
+        return " ".join(found)
 
 
 def winners(figures: Iterable[Figures]) -> dict[str, float]:
@@ -198,7 +217,7 @@ def shown(column: str, value: float | None) -> str:
     match column:
         case "cost":
             return f"${value:,.2f}"
-        case "tokens" | "peak":
+        case "tokens" | "peak" | "cache_read" | "cache_written":
             return short(value)
         case "needs_share" | "rules_share":
             return f"{value:.0%}"

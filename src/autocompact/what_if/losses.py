@@ -46,6 +46,7 @@ class Loss:
         rung: how far it went.
         before: tokens of the request without it.
         after: tokens of the request.
+        summary: tokens of the summary that a model was asked for; 0 if none was.
         left: messages that left with it.
         needs: of the calls that follow.
         rules: of what has left by then.
@@ -58,6 +59,7 @@ class Loss:
     rung: str
     before: int
     after: int
+    summary: int
     left: int
     needs: Kept
     rules: Kept
@@ -96,7 +98,15 @@ class Gone:
 
 
 def loss_of(
-    course: Course, context: Context, *, request: int, seq: int, before: int, after: int, left: int
+    course: Course,
+    context: Context,
+    *,
+    request: int,
+    seq: int,
+    before: int,
+    after: int,
+    summary: int,
+    left: int,
 ) -> Loss:
     """Compute the losses of a compaction whose ``context`` comes before message ``seq + 1``.
 
@@ -107,6 +117,7 @@ def loss_of(
         seq: the last message.
         before: tokens of the request without it.
         after: tokens of the request.
+        summary: tokens of the summary that a model was asked for; 0 if none was.
         left: messages that left with it.
     """
     gone = Gone(context.compaction, prompt=course.prompt)
@@ -130,6 +141,7 @@ def loss_of(
         rung=context.compaction.receipt.rung if context.compaction else "none",
         before=before,
         after=after,
+        summary=summary,
         left=left,
         needs=Kept(needed=len(wanted), kept=len(wanted) - len(missing)),
         rules=Kept(needed=len(rules), kept=stated),

@@ -1,4 +1,6 @@
 "use strict";
+// the drawing's, in its own units
+const LEFT = 58, RIGHT = 8, TOP = 14, BOTTOM = 238;
 const names = ["fixed", "summary", "masked", "kept", "new"];
 const words = ["system prompt and tools", "summary", "masked", "kept from before", "new since"];
 
@@ -27,35 +29,79 @@ function row(kind, text) {
   return line;
 }
 
-function hover(chart, data) {
-  const svg = chart.querySelector("svg");
-  const [, , width] = svg.getAttribute("viewBox").split(" ").map(Number);
-  const left = 58, right = 8, last = Number(chart.dataset.last);
+const tokens = (value) => value.toLocaleString("en");
+const dollars = (value) => `$${value.toFixed(value && value < 0.1 ? 4 : 2)}`;
+
+// `shown` makes what the tip says of a point, from its index and the height of the pointer in the drawing
+function hover(chart, requests, shown, gone = () => {}) {
+  const svg = chart.querySelector("svg"), last = requests.at(-1);
+  const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
   const tip = document.createElement("div");
   tip.className = "tip"; tip.hidden = true; chart.append(tip);
-  const cursor = document.createElementNS("http://www.w3.org/2000/svg", "line");
-  cursor.setAttribute("class", "cursor"); cursor.setAttribute("y1", 14); cursor.setAttribute("y2", 238);
+  const cursor = element("line", { class: "cursor", y1: TOP, y2: BOTTOM });
   cursor.style.display = "none"; svg.append(cursor);
-  const hide = () => { tip.hidden = true; cursor.style.display = "none"; };
-  svg.addEventListener("pointerleave", hide);
+  svg.addEventListener("pointerleave", () => { tip.hidden = true; cursor.style.display = "none"; gone(); });
   svg.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();
     const place = (event.clientX - box.left) / box.width * width;
-    const found = nearest(data.request, 1 + (place - left) / (width - left - right) * (last - 1));
-    const request = data.request[found], layers = data.layers[found];
-    const total = layers.reduce((sum, value) => sum + value, 0);
-    const money = data.cost[found] === null ? "" : `, $${data.cost[found].toFixed(2)} so far`;
-    const title = `request ${request.toLocaleString("en")}: ${data.failed[found] ? "fails" : total.toLocaleString("en") + " tokens"}${money}`;
-    tip.replaceChildren(row("", title));
-    if (!data.failed[found]) names.forEach((name, index) => {
-      if (layers[index]) tip.append(row(name, `${layers[index].toLocaleString("en")} ${words[index]}`));
-    });
-    const x = left + (width - left - right) * (request - 1) / Math.max(1, last - 1);
+    const found = nearest(requests, 1 + (place - LEFT) / (width - LEFT - RIGHT) * (last - 1));
+    tip.replaceChildren(...shown(found, (event.clientY - box.top) / box.height * height));
+    const x = LEFT + (width - LEFT - RIGHT) * (requests[found] - 1) / Math.max(1, last - 1);
     cursor.setAttribute("x1", x); cursor.setAttribute("x2", x); cursor.style.display = "";
     tip.hidden = false;
-    const shown = Math.min(Math.max(0, x / width * box.width + 12), Math.max(0, box.width - tip.offsetWidth));
-    tip.style.left = `${shown}px`; tip.style.top = "1.2rem";
+    const right = x / width * box.width + 12, side = right + tip.offsetWidth <= box.width ? right : right - 24 - tip.offsetWidth;
+    tip.style.left = `${Math.max(0, side)}px`; tip.style.top = "1.2rem";
   });
+}
+
+function contextTip(data, found) {
+  const layers = data.layers[found], failed = data.failed[found], paid = data.paid[found];
+  const total = layers.reduce((sum, value) => sum + value, 0);
+  const money = paid === null ? "" : `, ${failed ? "" : `${dollars(paid)}, `}${dollars(data.cost[found])} so far`;
+  const lines = [row("", `request ${tokens(data.request[found])}: ${failed ? "fails" : `${tokens(total)} tokens`}${money}`)];
+  if (!failed) names.forEach((name, index) => {
+    if (layers[index]) lines.push(row(name, `${tokens(layers[index])} ${words[index]}`));
+  });
+  return [...lines, ...reason(data.reasons[found])];
+}
+
+function reason(text) {
+  if (!text) return [];
+  const line = document.createElement("p");
+  line.append(text);
+  return [line];
+}
+
+// every policy at one request; in words the one whose line the pointer is at, else the chosen one
+function moneyTip(data, found, named) {
+  const table = document.createElement("table");
+  const cells = (kind, ...texts) => {
+    const line = table.insertRow();
+    line.className = kind;
+    for (const text of texts) line.insertCell().append(text);
+  };
+  cells("head", `request ${tokens(data.request[found])}`, "this one", "so far", "");
+  data.policies.forEach((policy, index) => cells(
+    index === named ? "named" : "", policy.name, policy.failed[found] ? "-" : dollars(policy.paid[found]),
+    dollars(policy.cost[found]), (policy.reasons[found] ?? "").split(":")[0],
+  ));
+  const policy = data.policies[named];
+  const read = policy.failed[found] ? "" : `${tokens(policy.written[found])} tokens paid for in full, ${tokens(policy.read[found])} from the cache`;
+  return [table, ...reason(`${policy.name}: ${policy.reasons[found] ?? read}`)];
+}
+
+function moneyHover(session, chart, data) {
+  const lines = [...chart.querySelectorAll(".cost")];
+  const mark = (near) => lines.forEach((line) => line.classList.toggle("near", line.dataset.policy === String(near)));
+  let near = -1;
+  hover(chart, data.request, (found, y) => {
+    const away = data.policies.map((policy) => Math.abs(BOTTOM - (BOTTOM - TOP) * policy.cost[found] / data.most - y));
+    const least = Math.min(...away);
+    near = least <= 8 ? away.indexOf(least) : -1;
+    mark(near);
+    return moneyTip(data, found, near < 0 ? Number(session.querySelector("select").value) : near);
+  }, () => mark(near = -1));
+  chart.querySelector("svg").addEventListener("click", () => { if (near >= 0) choose(session, String(near)); });
 }
 
 const HEAD = 28, FOOT = 28;
@@ -68,7 +114,7 @@ function element(name, attributes, text = "") {
 }
 
 function drawing(svg) {
-  const copy = svg.cloneNode(true), wanted = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font", "display"];
+  const copy = svg.cloneNode(true), wanted = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font", "display", "transform"];
   const from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
   from.forEach((element, index) => {
     const style = getComputedStyle(element);
@@ -115,7 +161,11 @@ for (const session of document.querySelectorAll(".session")) {
   const data = JSON.parse(session.querySelector("script[type='application/json']").textContent);
   session.querySelector("select").addEventListener("change", (event) => choose(session, event.target.value));
   for (const line of session.querySelectorAll("tr[data-policy]")) line.addEventListener("click", () => choose(session, line.dataset.policy));
-  for (const chart of session.querySelectorAll(".chart[data-shows]")) hover(chart, data[Number(chart.dataset.shows)]);
+  for (const chart of session.querySelectorAll(".chart[data-shows]")) {
+    const shown = data.contexts[Number(chart.dataset.shows)];
+    hover(chart, shown.request, (found) => contextTip(shown, found));
+  }
+  for (const chart of session.querySelectorAll(".chart.money")) moneyHover(session, chart, data.costs);
   for (const button of session.querySelectorAll("button[data-save]")) button.addEventListener("click", () => {
     const svg = [...session.querySelectorAll(`.chart.${button.dataset.of}`)].find((chart) => !chart.hidden).querySelector("svg");
     const made = drawing(svg), name = `what-if-${button.dataset.of}`;

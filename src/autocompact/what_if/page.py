@@ -17,8 +17,9 @@ from autocompact.core.plurals import plural
 from autocompact.sessions import LABELS
 from autocompact.ui.pages import document
 from autocompact.what_if.documents import prices_of
-from autocompact.what_if.drawings import context_drawing, cost_drawing, hover_data
-from autocompact.what_if.figures import COLUMNS, Figures, Together, shown, winners
+from autocompact.what_if.drawings import context_drawing, cost_drawing
+from autocompact.what_if.figures import Figures, Together, shown, winners
+from autocompact.what_if.hovering import context_data, cost_data
 from autocompact.what_if.losses import Kept, Loss
 from autocompact.what_if.recommending import Recommendation
 from autocompact.what_if.replays import Replayed
@@ -33,11 +34,29 @@ MOST_LOSSES = 60
 LOSSES = ("before request", "step", "tokens", "messages left", "needs", "rules", "what was missing")
 """Columns of the table of compactions."""
 
+COLUMNS = (
+    ("requests", "requests"),
+    ("cost", "cost"),
+    ("tokens", "tokens"),
+    ("cache_read", "cached"),
+    ("cache_written", "in full"),
+    ("peak", "peak"),
+    ("failed", "fail"),
+    ("compactions", "comp"),
+    ("breaks", "break"),
+    ("needs_share", "needs"),
+    ("rules_share", "rules"),
+    ("reads_again", "again"),
+    ("reads_spared", "spare"),
+    ("seconds", "wait"),
+)
+"""Columns of the table of policies: the figure and its title."""
+
 LEGEND = (
-    "Cost is at list prices, with what the provider's cache serves. Fail: requests that would have failed; what such a row "
-    "costs bought nothing. Break: compactions that emptied a cache still warm. Needs: the share kept of the names that the "
+    "Cost is at list prices; of the tokens those cached are read from the provider's cache, the others paid for in full. Fail: "
+    "requests that would have failed; what such a row costs bought nothing. Break: compactions that emptied a cache still warm. Needs: the share kept of the names that the "
     "next 40 calls use of what had left. Rules: the share kept of standing instructions. Again: files read again whose "
-    "content had left. Bold is best among the policies under which nothing failed."
+    "content had left, which a search would have saved; spare: though the context still had them. Bold is best among the policies under which nothing failed."
 )
 
 
@@ -50,7 +69,8 @@ def section_of(result: Replayed, *, number: int) -> str:
     """
     outcomes, figures = result.outcomes, result.figures
     chosen = next((i for i, outcome in enumerate(outcomes) if outcome.policy.kind == "engine"), 0)
-    data = msgspec.json.encode([hover_data(outcome) for outcome in outcomes]).decode().replace("<", "\\u003c")
+    hovering = {"contexts": list(map(context_data, outcomes)), "costs": cost_data(outcomes)}
+    data = msgspec.json.encode(hovering).decode().replace("<", "\\u003c")
     options = "".join(
         f'<option value="{i}"{" selected" if i == chosen else ""}>{escape(each.name)}</option>'
         for i, each in enumerate(figures)
@@ -120,7 +140,7 @@ def _notes(result: Replayed) -> Iterator[str]:
 
 def _table(figures: Sequence[Figures]) -> str:
     best = winners(figures)
-    head = "".join(f"<th>{title}</th>" for _, title, _ in COLUMNS)
+    head = "".join(f"<th>{title}</th>" for _, title in COLUMNS)
     rows = "".join(
         f'<tr data-policy="{index}"{" class=lost" if each.failed else ""}><td>{escape(each.name)}</td>{"".join(_cells(each, best))}</tr>'
         for index, each in enumerate(figures)
@@ -132,7 +152,7 @@ def _table(figures: Sequence[Figures]) -> str:
 
 
 def _cells(figures: Figures, best: dict[str, float]) -> Iterator[str]:
-    for column, _, _ in COLUMNS:
+    for column, _ in COLUMNS:
         value = getattr(figures, column)
         is_best = not figures.failed and value is not None and best.get(column) == value
         kind = "failed" if column == "failed" and value else "best" if is_best else ""
@@ -156,8 +176,7 @@ def _contexts(result: Replayed, *, chosen: int) -> Iterator[str]:
             outcome, most=max(usual, outcome.peak, 1), window=outcome.policy.window or result.window
         )
         hidden = "" if index == chosen else " hidden"
-        last = len(outcome.points)
-        yield f'<div class="chart context" data-shows="{index}" data-last="{last}"{hidden}>{drawn}</div>'
+        yield f'<div class="chart context" data-shows="{index}"{hidden}>{drawn}</div>'
 
 
 def _costs(outcomes: Sequence[Outcome], figures: Sequence[Figures]) -> Iterator[str]:
@@ -170,7 +189,7 @@ def _costs(outcomes: Sequence[Outcome], figures: Sequence[Figures]) -> Iterator[
                 f'class="cost" data-policy="{index}"', f'class="cost other" data-policy="{index}"'
             )
     yield "<h3>Cost so far</h3>"
-    yield f'<div class="bar"><span class="note">The chosen policy in blue; in orange what was recorded, or no compaction. A cross is where requests begin to fail.</span>{_saving("money")}</div>'
+    yield f'<div class="bar"><span class="note">The chosen policy in blue; in orange what was recorded, or no compaction. A cross is where requests begin to fail. Rest the pointer on it for what each request cost, and why.</span>{_saving("money")}</div>'
     yield f'<div class="chart money">{drawn}</div>'
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from autocompact.core.plurals import plural
 from autocompact.settings import Settings
-from autocompact.what_if.figures import Figures
+from autocompact.what_if.figures import Figures, Together
 from autocompact.what_if.policies import WhatIf
 
 WORTH = 0.05
@@ -51,14 +51,14 @@ class Recommendation:
         return json.dumps(self.changes, indent=2)
 
 
-def recommended(policies: Sequence[WhatIf], figures: Sequence[Figures]) -> Recommendation | None:
+def recommended(policies: Sequence[WhatIf], together: Together) -> Recommendation | None:
     """The policy to take; None if requests fail under all that can be set.
 
     Args:
         policies: that were compared.
-        figures: their sums over all sessions; a policy without any is left out.
+        together: their sums over all sessions; a policy without any is left out.
     """
-    by_name = {each.name: each for each in figures}
+    by_name = {each.name: each for each in together.figures}
     settable = [
         (policy, by_name[policy.name])
         for policy in policies
@@ -75,7 +75,7 @@ def recommended(policies: Sequence[WhatIf], figures: Sequence[Figures]) -> Recom
     return Recommendation(
         policy=policy,
         figures=chosen,
-        reason=_reason(chosen, by_name=by_name, figures=figures),
+        reason=_reason(chosen, together=together),
         changes=changed(policy.settings),
     )
 
@@ -108,13 +108,15 @@ def _price(figures: Figures) -> float:
     return figures.tokens if figures.cost is None else figures.cost
 
 
-def _reason(chosen: Figures, *, by_name: dict[str, Figures], figures: Sequence[Figures]) -> str:
+def _reason(chosen: Figures, *, together: Together) -> str:
     """Compared with what was recorded, else with the dearest under which nothing failed."""
-    other = by_name.get("as recorded")
+    figures = together.figures
+    other = next((each for each in figures if each.name == "as recorded"), None)
     other = other if other is not None and not other.failed and other.compactions else None
     dearest = max((each for each in figures if not each.failed), key=_price)
     name, compared = ("what was recorded", other) if other else (repr(dearest.name), dearest)
-    measure = "tokens" if chosen.cost is None else "dollars"
+    priced = f" (by {together.priced})" if together.priced else ""
+    measure = "tokens" if chosen.cost is None else f"dollars{priced}"
     share = _price(chosen) / _price(compared) if _price(compared) else 1.0
     rules = f", {_rules(chosen):.0%} of the rules stay" if chosen.rules else ""
     return (

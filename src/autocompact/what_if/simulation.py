@@ -64,6 +64,7 @@ class Point:
         read: tokens of it that the provider's cache served.
         dollars: of all requests until then; None without a price.
         failed: it was not sent.
+        cold: the provider's cache had dropped the conversation before it.
     """
 
     request: int
@@ -72,6 +73,7 @@ class Point:
     read: int
     dollars: float | None
     failed: bool = False
+    cold: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -188,6 +190,7 @@ class _Run:
         """Enter a request that fits; returns its tokens."""
         context, course, outcome = ready.context, self._course, self.outcome
         prompt = course.usage.fixed + course.tokens(context.cost.tokens)
+        cold = self._cache.is_cold(request.at)
         # by identity: each compaction is a new record
         if context.compaction is not self._record:
             self._compacted(ready, request, prompt=prompt)
@@ -200,7 +203,7 @@ class _Run:
         outcome.requests += 1
         outcome.peak = max(outcome.peak, prompt)
         self._messages, self._record, self._total = context.messages, context.compaction, prompt
-        self._point(request, read=read)
+        self._point(request, read=read, cold=cold)
         return prompt
 
     def _same(self, context: Context) -> int:
@@ -257,6 +260,7 @@ class _Run:
                 seq=last,
                 before=before,
                 after=prompt,
+                summary=ready.summary,
                 left=left,
             )
         )
@@ -274,7 +278,7 @@ class _Run:
                 outcome.reads_spared += 1
         self._seen = last
 
-    def _point(self, request: Request, *, read: int, failed: bool = False) -> None:
+    def _point(self, request: Request, *, read: int, failed: bool = False, cold: bool = False) -> None:
         self.outcome.points.append(
             Point(
                 request=self._number,
@@ -283,6 +287,7 @@ class _Run:
                 read=read,
                 dollars=self.outcome.dollars,
                 failed=failed,
+                cold=cold,
             )
         )
 
