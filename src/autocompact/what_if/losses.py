@@ -129,12 +129,7 @@ def loss_of(
         if gone.all_of(course.occurrences.get(name, ()), last=seq)
     )
     missing = [name for name in wanted if name not in known]
-    # a rule is stated by a summary or by people: outputs of tools would be long to search
-    spoken = (each for each in context.messages if not each.seq or each.role in ("system", "user"))
-    rules = [rule for rule in course.rules.entries if rule.seq in gone]
-    checked = verify(words_of(spoken), Ledger(entries=tuple(rules))) if rules else None
-    stated = len(checked.stated) if checked else 0
-    unstated = (*checked.referenced, *checked.missing) if checked else ()
+    rules, unstated = _rules(course, context, gone=gone)
     return Loss(
         request=request,
         seq=seq,
@@ -144,10 +139,23 @@ def loss_of(
         summary=summary,
         left=left,
         needs=Kept(needed=len(wanted), kept=len(wanted) - len(missing)),
-        rules=Kept(needed=len(rules), kept=stated),
+        rules=rules,
         missing=tuple(redact(name) for name in missing[:SHOWN]),
-        unstated=tuple(rule.text for rule in unstated[:SHOWN]),
+        unstated=unstated,
     )
+
+
+def _rules(course: Course, context: Context, *, gone: Gone) -> tuple[Kept, tuple[Redacted, ...]]:
+    """The rules among what is ``gone``, and the texts of those that ``context`` does not state."""
+    rules = tuple(rule for rule in course.rules.entries if rule.seq in gone)
+    if not rules:
+        return Kept(), ()
+    # a rule is stated by a summary or by people: outputs of tools would be long to search
+    spoken = (each for each in context.messages if not each.seq or each.role in ("system", "user"))
+    checked = verify(words_of(spoken), Ledger(entries=rules))
+    unstated = (*checked.referenced, *checked.missing)
+    kept = Kept(needed=len(rules), kept=len(checked.stated))
+    return kept, tuple(rule.text for rule in unstated[:SHOWN])
 
 
 def path_of(read: ReadAgain, *, course: Course) -> Redacted:
