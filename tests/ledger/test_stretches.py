@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,10 +10,12 @@ from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult, text_message
+from autocompact.core.redacted import Redactor
 from autocompact.core.strides import LINE
+from autocompact.ledger.extraction import read_in_stretches
 from autocompact.ledger.passages import sentences
 from autocompact.ledger.scan import scan
-from autocompact.ledger.stretches import READ, readable, stretches
+from autocompact.ledger.stretches import FINDINGS_LAST, READ, readable, stretches
 from tests.core.strategies import LengthCounter
 
 SHORT, CALL = Text(text="and that was it"), ToolCall(id="c", name="Read")
@@ -87,6 +91,33 @@ def test_a_log_of_many_stretches_keeps_rules_the_last_request_and_what_is_open()
     assert rule in {entry.text for entry in record.ledger.entries if entry.kind == "rule"}
     assert any("AssertionError: 3 != 4" in entry.text for entry in record.ledger.entries)
     assert sum(len(entry.text) for entry in record.ledger.entries) < sum(len(m.text) for m in said) / 2
+
+
+def test_findings_of_the_last_stretches_are_told_and_changes_of_all() -> None:
+    said: list[Message] = []
+    for number in range(12):
+        edit = ToolCall(id=f"c{number}", name="Write", arguments=f'{{"file_path":"src/part{number}.py","content":"x = {number}"}}')  # fmt: skip
+        cause = f"The totals of `part{number}.py` were wrong because `round_{number}()` cut each line."
+        turn = (
+            text_message(0, "user", f"Please mend part {number}. " + "word " * 500),
+            Message(seq=0, role="assistant", parts=(Text(text=cause), edit)),
+            Message(seq=0, role="tool", parts=(ToolResult(call_id=edit.id, text="written"),)),
+            text_message(0, "assistant", f"Part {number} is mended."),
+        )
+        said += [replace(message, seq=len(said) + place) for place, message in enumerate(turn, 1)]
+    ledger = read_in_stretches(
+        said,
+        previous=None,
+        tokens=lambda message: len(message.text),
+        least=2_000,
+        redactor=Redactor(),
+        passing=Redactor,
+    ).ledger()
+
+    told = {(entry.seq - 1) // 4 for entry in ledger.entries if entry.kind == "finding"}
+    changed = {entry.key for entry in ledger.entries if entry.kind == "change"}
+    assert told == set(range(11 - FINDINGS_LAST, 12))
+    assert changed == {f"src/part{number}.py" for number in range(12)}
 
 
 @pytest.mark.requirement("E1")

@@ -48,12 +48,11 @@ from autocompact.core.references import false_references, without_references
 from autocompact.core.tokens import Cost, message_cost
 from autocompact.errors import IncompressibleContext
 from autocompact.ledger.entries import Entry, Ledger
-from autocompact.ledger.extraction import Reading
+from autocompact.ledger.extraction import Reading, read_in_stretches
 from autocompact.ledger.rendering import language_of, render
 from autocompact.ledger.rules import rules_section
-from autocompact.ledger.scan import scan
 from autocompact.ledger.shortening import shortened_requests, shortened_text
-from autocompact.ledger.stretches import STRETCH_TOKENS, stretches
+from autocompact.ledger.stretches import STRETCH_TOKENS
 from autocompact.ledger.summary import frame, offline_summary
 from autocompact.ledger.summary_repair import repair_summary
 from autocompact.ledger.verification import Verification, unknown_names, verify
@@ -367,23 +366,20 @@ class _Attempt:
 
     @cached_property
     def _read(self) -> Reading:
-        """The last stretch of what is new, read with what is known before it.
+        """What is new, read with what an earlier compaction knew.
 
-        Names of earlier stretches but the one before fade until none is left, so they are not looked for.
+        The earlier ledger stands for everything it covers, so the 20th compaction costs what the 2nd does.
         """
-        # the earlier ledger stands for everything it covers, so a compaction reads
-        # what is new alone: the 20th costs what the 2nd does
         known = self.active.ledger.unfaded if self.active and self.active.ledger.entries else None
-        new = tuple(self.log.live(self._covered + 1 if known else 1))
-        least = max(
-            STRETCH_TOKENS, 4 * self.goal.tail_tokens
-        )  # every head that is tried ends within the last one
-        *before, last = stretches(new, tokens=lambda message: self.log.cost(message.seq).tokens, least=least)
-        for left, stretch in zip(range(len(before), 0, -1), before, strict=True):
-            redactor = self.log.redactor()  # one of its own: what it read is let go
-            found = scan(stretch, redactor=redactor, with_names=left == 1)
-            known = Reading(found, previous=known).ledger().unfaded
-        return Reading(scan(last, redactor=self.redactor), previous=known)
+        return read_in_stretches(
+            tuple(self.log.live(self._covered + 1 if known else 1)),
+            previous=known,
+            tokens=lambda message: self.log.cost(message.seq).tokens,
+            # every head that is tried ends within the last one
+            least=max(STRETCH_TOKENS, 4 * self.goal.tail_tokens),
+            redactor=self.redactor,
+            passing=self.log.redactor,
+        )
 
     def masks_may_do(self) -> bool:
         """True if the context could fit the limit with no tool output in it at all: else masks alone never do."""

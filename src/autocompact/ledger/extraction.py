@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from autocompact.core.messages import Message
 from autocompact.core.redacted import EMPTY, Redactor, one_line
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.bounds import carried
-from autocompact.ledger.changes import changed_again, find_changes
+from autocompact.ledger.changes import changed_again, edits_of, find_changes
 from autocompact.ledger.deeds import find_commands, find_files, find_running, find_todos
 from autocompact.ledger.entries import Entry, Kind, Ledger
 from autocompact.ledger.facts import find_facts
@@ -23,6 +23,7 @@ from autocompact.ledger.requests import find_requests
 from autocompact.ledger.rules import find_rules
 from autocompact.ledger.scan import Said, Scan, scan
 from autocompact.ledger.step import find_step
+from autocompact.ledger.stretches import FINDINGS_LAST, stretches
 from autocompact.ledger.weights import LEARNED, Weights
 
 FADING, FINDINGS_FADE = 0.5, 0.8
@@ -69,6 +70,35 @@ def rules_of(messages: Iterable[Message], *, redactor: Redactor | None = None) -
     return Ledger(entries=_in_order(rules.values()))
 
 
+def read_in_stretches(
+    messages: Sequence[Message],
+    *,
+    previous: Ledger | None,
+    tokens: Callable[[Message], int],
+    least: int,
+    redactor: Redactor,
+    passing: Callable[[], Redactor],
+) -> Reading:
+    """The last stretch of ``messages``, read with what is known from those before it.
+
+    Names of earlier stretches but the one before fade until none is left, so they are not looked for; nor are findings of
+    which `FINDINGS_LAST` stretches have left little.
+
+    Args:
+        messages: in order.
+        previous: what an earlier compaction kept.
+        tokens: of a message.
+        least: tokens of a stretch.
+        redactor: gives each message of the last stretch without secrets.
+        passing: makes a redactor for a stretch before, whose memory of what it read is let go with it.
+    """
+    *before, last = stretches(messages, tokens=tokens, least=least)
+    for left, stretch in zip(range(len(before), 0, -1), before, strict=True):
+        found = scan(stretch, redactor=passing(), with_names=left == 1)
+        previous = Reading(found, previous=previous, with_findings=left <= FINDINGS_LAST).ledger().unfaded
+    return Reading(scan(last, redactor=redactor), previous=previous)
+
+
 class Reading:
     """Messages that were read once, and the ledgers of the heads that a ladder tries among them.
 
@@ -76,10 +106,18 @@ class Reading:
         found: the reading.
         previous: what an earlier compaction kept.
         weights: how the need for a name is foreseen.
+        with_findings: choose among the agent's sentences, most of the work of a long log without edits.
     """
 
-    def __init__(self, found: Scan, *, previous: Ledger | None = None, weights: Weights = LEARNED) -> None:
-        self._found, self._weights = found, weights
+    def __init__(
+        self,
+        found: Scan,
+        *,
+        previous: Ledger | None = None,
+        weights: Weights = LEARNED,
+        with_findings: bool = True,
+    ) -> None:
+        self._found, self._weights, self._with_findings = found, weights, with_findings
         self._earlier = carried(previous) if previous else ()
 
     def ledger(self, through: int | None = None) -> Ledger:
@@ -90,12 +128,11 @@ class Reading:
         touched = (path for call in calls for path, _ in call.action.files)
         known_paths = (entry.key for kind in ("file", "change") for entry in _of_kind(earlier, kind))
         same = spellings((*touched, *known_paths))
-        intended = self._intents if any(call.action.files for call in calls) else {}
         names = find_identifiers(found.sightings, through=end, weights=self._weights)
         needs = {str(entry.key): entry.need for entry in names}
         entries = [
             *self._before_changes,
-            *find_changes(calls, words=self._words, same=same, said=intended),
+            *find_changes(calls, words=self._words, same=same, said=self._intents),
             *find_files(calls, words=self._words, same=same, needs=needs),
             *self._after_changes,
         ]
@@ -118,7 +155,8 @@ class Reading:
 
     @cached_property
     def _intents(self) -> dict[int, str]:
-        return intents(self._found.spoken)
+        acting = {call.seq for call in self._found.calls if any(edits_of(call.action))}
+        return intents(words for words in self._found.spoken if words.seq in acting)
 
     @cached_property
     def _errors(self) -> list[Entry]:
@@ -141,7 +179,7 @@ class Reading:
         return (
             *find_commands(found.calls, words=self._words, errors=self._errors),
             *find_step(found.spoken, found.calls),
-            *_account(found),
+            *_account(found, with_findings=self._with_findings),
         )
 
 
@@ -150,10 +188,10 @@ def _in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(sorted(entries, key=lambda entry: (-entry.need, -entry.seq, entry.key)))
 
 
-def _account(found: Scan) -> list[Entry]:
+def _account(found: Scan, *, with_findings: bool) -> list[Entry]:
     """What was said that a reader needs: of an agent its findings, of a chat the facts."""
     if len(found.calls) * CHAT > found.turns or _is_of_programs(found.said):
-        return find_findings(found.spoken)
+        return find_findings(found.spoken) if with_findings else []
     return find_facts([words for words in found.said if words.by not in ("program", "client")])
 
 

@@ -14,7 +14,7 @@ import heapq
 import math
 import re
 from collections import Counter as Counted
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -312,7 +312,7 @@ _INTENT = 220
 """Characters of an intent at most."""
 
 
-def intents(spoken: Sequence[Spoken]) -> dict[int, str]:
+def intents(spoken: Iterable[Spoken]) -> dict[int, str]:
     """By message, the agent's last sentence in it that names what it is about to do, as an order: "add X to Y"."""
     found: dict[int, str] = {}
     for words in spoken:
