@@ -35,6 +35,7 @@ NEWEST = ROOT / "build" / "clients-newest"
 TABLE = ROOT / "docs" / "reference" / "clients.md"
 TESTS = (
     ROOT / "tests" / "real" / "test_real_clients.py",
+    ROOT / "tests" / "real" / "test_claude_code_resume.py",
     *sorted((ROOT / "tests" / "real").glob("test_*_plugin.py")),
 )
 NEEDED = {

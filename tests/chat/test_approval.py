@@ -15,9 +15,9 @@ from autocompact.chat.from_settings import chat_setup
 from autocompact.chat.tools import Asked, Toolbox
 from autocompact.chat.tools.files import file_tools
 from autocompact.chat.tools.search import search_tool
-from autocompact.chat.tools.secret_files import may_hold_secrets
 from autocompact.chat.tools.workspace import Workspace
 from autocompact.chat.views import Question
+from autocompact.core.secret_files import may_hold_secrets
 from autocompact.settings import Settings
 from autocompact.testing import Answer, FakeProvider
 from tests.chat.chatting import CHAT, call, chatting

@@ -401,7 +401,8 @@ def test_what_claude_code_goes_on_from_has_a_summary_where_masks_alone_would_do(
     out = tmp_path / "compacted.jsonl"
     assert compacted(program, CODING, "--to", "60000")["receipt"]["rung"] == "mask"
     program("compact", CODING, "--to", "60000", "--format", "claude-code", "--out", out)
-    summary = json.loads(out.read_bytes().splitlines()[-1])["message"]["content"]
+    lines = map(json.loads, out.read_bytes().splitlines())
+    (summary,) = (line["message"]["content"] for line in lines if line.get("isCompactSummary"))
     assert "## " in summary.partition("<conversation_record>")[2]
     assert f"autocompact show {CODING}:m123" in summary
     assert "memory_search" not in summary.partition("<conversation_record>")[0]

@@ -55,7 +55,7 @@ class Wanted(Sizes):
     summary: str | None
     pins: tuple[str, ...]
     focus: str
-    masks_alone: NotRequired[bool]
+    masks_alone: NotRequired[bool]  # not for Claude Code, which takes no masks from a file
 
 
 @click.command()
@@ -143,7 +143,7 @@ def compact(
     With --to, old tool outputs are masked first, and nothing is summarised if that is enough; --summary-tokens,
     --tail-tokens, --summary, --focus and a --pin TEXT ask for a summary.
     """
-    from autocompact.cli.export import export
+    from autocompact.cli.export import attached, export
     from autocompact.cli.report import report
 
     text = read_text(summary) if summary else None
@@ -158,14 +158,14 @@ def compact(
         out = None if out == STDOUT else out
         check_out(out, session=source.path)
         replaced = out is not None and out.exists()
-        writer = None if preview else asked
-        # Claude Code takes no masks from a file
         wanted = Wanted(summary=text, pins=pin, focus=focus, masks_alone=format != "claude-code", **sizes)
-        compacted = compacted_from(source, writer, fallback=bool(fallback), **wanted)
+        compacted = compacted_from(source, None if preview else asked, fallback=bool(fallback), **wanted)
+        files = attached(compacted, format)
         if format == "json" or not (preview or shown):
-            deliver(export(compacted, format, source=source.path), None if preview else out)
+            deliver(export(compacted, format, source=source.path, files=files), None if preview else out)
     written = "" if preview or out is None else f"{out}{', in place of the file that was there' * replaced}"
-    tell(report(compacted, source.name, preview=preview, written=written, width=width(sys.stderr)))
+    columns = width(sys.stderr)
+    tell(report(compacted, source.name, files=files, preview=preview, written=written, width=columns))
     _tell_more(asked, shown=shown, preview=preview)
 
 

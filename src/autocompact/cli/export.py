@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 
@@ -11,17 +11,21 @@ from autocompact.errors import InvalidInput
 
 if TYPE_CHECKING:
     from autocompact.history.recorded import Compacted
+    from autocompact.sessions import FileAttachment
 
 Format: TypeAlias = Literal["markdown", "openai", "anthropic", "claude-code", "json"]
 
 
-def export(compacted: Compacted, format: Format, *, source: Path) -> Iterable[bytes]:
+def export(
+    compacted: Compacted, format: Format, *, source: Path, files: Sequence[FileAttachment] = ()
+) -> Iterable[bytes]:
     """The new context, in pieces.
 
     Args:
         compacted: what to write.
         format: how.
         source: the file the session was read from: Claude Code's form repeats its lines.
+        files: what Claude Code's form attaches.
 
     Raises:
         InvalidInput: the session cannot be written in this form.
@@ -39,14 +43,30 @@ def export(compacted: Compacted, format: Format, *, source: Path) -> Iterable[by
         case "anthropic":
             return (render_chat_json(messages, dialect="anthropic"),)
         case "claude-code":
-            return _claude_code(compacted, source)
+            return _claude_code(compacted, source, files=files)
         case "json":
             return (_json(compacted),)
         case _:
             assert_never(format)
 
 
-def _claude_code(compacted: Compacted, source: Path) -> Iterable[bytes]:
+def attached(compacted: Compacted, format: Format) -> Sequence[FileAttachment]:
+    """The files in work that Claude Code's form attaches, as far as there is space for them."""
+    from autocompact.sessions import files_in_work
+
+    session, record = compacted.session, compacted.record
+    if format != "claude-code" or session.format != "claude_code" or record is None:
+        return ()
+    return files_in_work(
+        session,
+        record,
+        counter=compacted.log.counter,
+        budget=compacted.goal.limit - compacted.after.cost.tokens,
+        home=Path.home(),
+    )
+
+
+def _claude_code(compacted: Compacted, source: Path, *, files: Sequence[FileAttachment]) -> Iterable[bytes]:
     from autocompact.sessions import write_claude_code
 
     if compacted.session.format != "claude_code":
@@ -61,7 +81,7 @@ def _claude_code(compacted: Compacted, source: Path) -> Iterable[bytes]:
         )
     if compacted.record is None:
         return (source.read_bytes(),)
-    return write_claude_code(source, compacted.record, lookup=compacted.log.lookup)
+    return write_claude_code(source, compacted.record, lookup=compacted.log.lookup, files=files)
 
 
 def _json(compacted: Compacted) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter as Counted
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
@@ -17,7 +17,7 @@ from autocompact.core.redaction import find_secrets
 from autocompact.core.references import reference
 from autocompact.core.tokens import message_cost
 from autocompact.history.recorded import Compacted
-from autocompact.sessions import LABELS
+from autocompact.sessions import LABELS, FileAttachment
 from autocompact.ui.charts import bar
 from autocompact.ui.text import visible
 
@@ -45,18 +45,27 @@ _DONE: Mapping[Rung, str] = {
 }
 
 
-def report(compacted: Compacted, name: str, *, preview: bool, written: str, width: int) -> str:
+def report(
+    compacted: Compacted,
+    name: str,
+    *,
+    files: Sequence[FileAttachment],
+    preview: bool,
+    written: str,
+    width: int,
+) -> str:
     """The report.
 
     Args:
         compacted: what happened, or would.
         name: of the session.
+        files: what is attached to the context.
         preview: nothing was written.
         written: where the context went, "" for stdout.
         width: columns.
     """
     lines = [*_head(compacted, name, preview=preview), "", *_bars(compacted, width), ""]
-    for label, text in _rows(compacted, preview=preview, written=written):
+    for label, text in _rows(compacted, files, preview=preview, written=written):
         lines += row(label, text, width=width)
     return "\n".join(lines)
 
@@ -101,7 +110,9 @@ def _bars(compacted: Compacted, width: int) -> Iterator[str]:
     yield f"{'':<{_INDENT}}of a window of {window:,} tokens{source}"
 
 
-def _rows(compacted: Compacted, *, preview: bool, written: str) -> Iterator[tuple[str, str]]:
+def _rows(
+    compacted: Compacted, files: Sequence[FileAttachment], *, preview: bool, written: str
+) -> Iterator[tuple[str, str]]:
     usage, counter = compacted.usage, compacted.receipt.counter
     if usage.reported:
         yield "usage", reported(usage)
@@ -112,6 +123,8 @@ def _rows(compacted: Compacted, *, preview: bool, written: str) -> Iterator[tupl
         yield "unchanged", _reason(compacted)
     else:
         yield from _changes(compacted, preview=preview)
+    if files:
+        yield "attached", _attached(files)
     yield from _cautions(compacted)
     receipt = compacted.receipt
     by = f"{receipt.model} summary, " if compacted.record and compacted.summary else ""
@@ -159,6 +172,18 @@ def _changes(compacted: Compacted, *, preview: bool) -> Iterator[tuple[str, str]
             ),
         )
         yield "stated", _stated(compacted)
+
+
+def _attached(files: Sequence[FileAttachment]) -> str:
+    shown = [
+        f"{file.name}{' (as the session shows it)' * (file.origin == 'log')}"
+        for file in files
+        if file.origin != "named"
+    ]
+    named = [file.name for file in files if file.origin == "named"]
+    told = [", ".join(shown)] if shown else []
+    told += [f"only named: {', '.join(named)}"] if named else []
+    return f"{'; '.join(told)} ({sum(file.tokens for file in files):,} tokens, outside of the log)"
 
 
 def _verbatim(compacted: Compacted) -> str:

@@ -61,21 +61,53 @@ class FileNeed:
     facts: tuple[float, ...]
 
 
+_UNCHANGED = (
+    "File unchanged since last read",
+    "Wasted call",
+    "<system-reminder>This file is already in your context",
+)
+"""Claude Code's answers to a second reading of an unchanged file: what the first one showed is the file still."""
+
+
 @dataclass(slots=True)
-class _File:
-    """What happened to a file: when by the indexes of calls, and the calls that show it."""
+class FileHistory:
+    """What happened to a file.
+
+    Attributes:
+        touched: index of the last call that touched it.
+        changed: index of the last call that changed it; -1 if none did.
+        reads: times that it was read.
+        opened: ``seq`` of the last call by which a file tool, not a command, read it or wrote it whole; 0 if none did.
+        by_tools: a file tool touched it.
+        is_deleted: the last call that changed it deleted it.
+        calls: those that show its latest version; none where the log does not know that version.
+    """
 
     touched: int = 0
     changed: int = -1
     reads: int = 0
+    opened: int = 0
+    by_tools: bool = False
+    is_deleted: bool = False
     calls: list[Call] = field(default_factory=list[Call])
 
-    def take(self, call: Call, *, effect: Effect) -> None:
-        """Take in what ``call`` did to it, and whether the log still shows all of it."""
+    def take(self, call: Call, *, effect: Effect, index: int) -> None:
+        """Take in what ``call``, the ``index``-th one, did to it, and whether the log still shows all of it."""
         action = call.action
+        self.touched = index
+        self.reads += effect == "read"
+        if effect != "read":
+            self.changed, self.is_deleted = index, effect == "deleted"
+        if action.verb != "run":
+            self.by_tools = True
+            self.opened = call.seq if effect in ("read", "created") else self.opened
         if effect == "read":
             # a listing of several files does not say which of them a line belongs to
-            if len(action.files) == 1 and action.verb in ("read", "run"):
+            if (
+                len(action.files) == 1
+                and action.verb in ("read", "run")
+                and not call.output.startswith(_UNCHANGED)
+            ):
                 self.calls = [call]
         elif effect == "deleted" or (action.verb == "run" and "*** " not in action.command):
             self.calls = []
@@ -95,7 +127,7 @@ def foreseen(
         entries: of the ledger: what the plan, the current step and the open requests say counts.
         weights: how the need is foreseen.
     """
-    files = _followed(calls)
+    files = followed(calls)
     named, last = _named(entries)
     found = (
         _file_need(path, file, end=len(calls), named=named, last=last, weights=weights)
@@ -105,7 +137,9 @@ def foreseen(
     return tuple(sorted(found, key=lambda each: (-each.need, each.path)))
 
 
-def _file_need(path: Redacted, file: _File, *, end: int, named: str, last: str, weights: Weights) -> FileNeed:
+def _file_need(
+    path: Redacted, file: FileHistory, *, end: int, named: str, last: str, weights: Weights
+) -> FileNeed:
     name = path.rsplit("/", 1)[-1]
     facts = (
         math.log1p(end - file.touched),
@@ -136,10 +170,10 @@ def _named(entries: Iterable[Entry]) -> tuple[str, str]:
     return "\n".join(named), "\n".join(last)
 
 
-def _followed(calls: Sequence[Call]) -> Mapping[Redacted, _File]:
+def followed(calls: Sequence[Call]) -> Mapping[Redacted, FileHistory]:
     """What happened to each file."""
     same = spellings(path for call in calls for path, _ in call.action.files)
-    files: dict[Redacted, _File] = {}
+    files: dict[Redacted, FileHistory] = {}
     for index, call in enumerate(calls):
         if call.is_error or not call.answered:
             continue
@@ -147,11 +181,7 @@ def _followed(calls: Sequence[Call]) -> Mapping[Redacted, _File]:
             for file in files.values():
                 file.calls = []
         for path, effect in call.action.files:
-            file = files.setdefault(same.get(path, path), _File())
-            file.touched = index
-            file.reads += effect == "read"
-            file.changed = file.changed if effect == "read" else index
-            file.take(call, effect=effect)
+            files.setdefault(same.get(path, path), FileHistory()).take(call, effect=effect, index=index)
     return files
 
 

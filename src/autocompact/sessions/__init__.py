@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autocompact.sessions.claude_attachments import FileAttachment, files_in_work
 from autocompact.sessions.formats import KNOWN, LABELS
 from autocompact.sessions.read import read_session
 from autocompact.sessions.session import Format, Session, Skipped
@@ -10,9 +11,11 @@ from autocompact.sessions.write import render_chat_json, render_markdown, write_
 __all__ = [
     "KNOWN",
     "LABELS",
+    "FileAttachment",
     "Format",
     "Session",
     "Skipped",
+    "files_in_work",
     "read_session",
     "render_chat_json",
     "render_markdown",

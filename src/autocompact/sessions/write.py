@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +27,7 @@ from autocompact.core.plurals import plural
 from autocompact.errors import UnreadableSession
 from autocompact.ledger.summary import frame
 from autocompact.sessions import claude_code
+from autocompact.sessions.claude_attachments import FileAttachment, attachment_of
 from autocompact.wire.request import export_messages
 
 # The fields that a new line has in common with the lines around it.
@@ -51,9 +52,9 @@ _common = msgspec.json.Decoder(_Common).decode
 
 
 def write_claude_code(
-    source: Path, compaction: Compaction, *, lookup: Lookup = WITH_TOOLS
+    source: Path, compaction: Compaction, *, lookup: Lookup = WITH_TOOLS, files: Sequence[FileAttachment] = ()
 ) -> Iterator[bytes]:
-    """A Claude Code session that goes on from a compaction: the original lines, a boundary, and the summary.
+    """A Claude Code session that goes on from a compaction: the original lines, a boundary, the summary, the files in work.
 
     The original lines are the bytes of ``source``. The messages that stay verbatim are named in ``preservedSegment``
     and ``preservedMessages``, as Claude Code 2.1.217 writes them. Sessions of 2.0.74 to 2.1.37 have no such fields: a
@@ -64,6 +65,7 @@ def write_claude_code(
         source: a Claude Code session.
         compaction: a record over the messages that `read_session` finds in it.
         lookup: how the agent opens what left its context.
+        files: what is attached, the file touched last first.
 
     Raises:
         UnreadableSession: no line of ``source`` can be followed by a boundary.
@@ -85,6 +87,7 @@ def write_claude_code(
         yield b"\n"
     preserved = [id for seq in kept for id in loaded.uuids[seq - 1]]
     yield from _boundary(compaction, common=common, preserved=preserved, lookup=lookup)
+    yield from _attached(files, compaction, common=common)
 
 
 def _line_fields(line: bytes) -> _Common | None:
@@ -97,8 +100,7 @@ def _line_fields(line: bytes) -> _Common | None:
 def _boundary(
     compaction: Compaction, *, common: _Common, preserved: list[str], lookup: Lookup
 ) -> Iterator[bytes]:
-    known = msgspec.to_builtins(common)
-    shared = {name: known[name] for name in _COMMON if known[name] is not None}
+    shared = _shared(common)
     boundary_id = _id(compaction, common.uuid or "", kind="boundary")
     summary_id = _id(compaction, common.uuid or "", kind="summary")
     framed = frame(compaction.summary, placement="user", lookup=lookup)
@@ -143,6 +145,22 @@ def _boundary(
             "uuid": summary_id,
         }
     )
+
+
+def _attached(files: Sequence[FileAttachment], compaction: Compaction, *, common: _Common) -> Iterator[bytes]:
+    """A line a file, each the child of the one before, the first of the summary."""
+    last = common.uuid or ""
+    parent = _id(compaction, last, kind="summary")
+    for file in files:
+        own = _id(compaction, f"{last}\n{file.path}\n{file.text}", kind="file")
+        fields = {"type": "attachment", "attachment": attachment_of(file), "uuid": own}
+        yield _line({"parentUuid": parent, **_shared(common), **fields})
+        parent = own
+
+
+def _shared(common: _Common) -> dict[str, object]:
+    known = msgspec.to_builtins(common)
+    return {name: known[name] for name in _COMMON if known[name] is not None}
 
 
 def _id(compaction: Compaction, last: str, *, kind: str) -> str:

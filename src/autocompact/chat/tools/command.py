@@ -22,7 +22,7 @@ import msgspec
 from autocompact.chat.config import CommandRules
 from autocompact.chat.tools.box import REFUSED, Asked, AskPermission, Tool, ToolError, tool
 from autocompact.chat.tools.sandbox import Sandbox, sandboxed
-from autocompact.chat.tools.secret_files import may_hold_secrets
+from autocompact.core.secret_files import may_hold_secrets
 
 NAME = "run_command"
 DRAIN_SECONDS = 1.0

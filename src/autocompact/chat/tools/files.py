@@ -13,9 +13,9 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from autocompact.chat.tools.box import REFUSED, Asked, AskPermission, Tool, ToolError, tool
-from autocompact.chat.tools.secret_files import may_hold_secrets
 from autocompact.chat.tools.workspace import FileMissing, Workspace
 from autocompact.core.plurals import plural
+from autocompact.core.secret_files import may_hold_secrets
 
 LINES = 1_000
 LONGEST_LINE = 2_000

@@ -15,8 +15,8 @@ import msgspec
 
 from autocompact.chat.tools.box import Tool, ToolError, tool
 from autocompact.chat.tools.files import matches, text_of, threaded
-from autocompact.chat.tools.secret_files import may_hold_secrets
 from autocompact.chat.tools.workspace import Workspace
+from autocompact.core.secret_files import may_hold_secrets
 
 SECONDS = 10.0
 """Seconds that one search may take."""

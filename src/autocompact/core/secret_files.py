@@ -1,4 +1,4 @@
-"""Files of a workspace that may hold keys or passwords: the agent reads them only with a word of the person."""
+"""Files that, by their names, may hold keys or passwords: they are not opened without a word of the person."""
 
 from __future__ import annotations
 
