@@ -165,6 +165,10 @@ def test_what_was_replayed_once_is_taken_from_the_cache_until_something_changes(
     session = tmp_path / "a.json"
     shutil.copy(OPENAI, session)
     first = program("what-if", session, "--policies", policies)
+    anew, taken = (
+        program("what-if", session, "--policies", policies, "--json", *how) for how in (["--no-cache"], [])
+    )
+    assert anew.out == taken.out
     (kept,) = cache.iterdir()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert program("what-if", session, "--policies", policies).out == first.out
@@ -328,10 +332,12 @@ def test_a_page_is_written_whole_and_not_over_the_session(
     assert html.startswith("<!doctype html>")
     assert html.count('class="session"') == 2
     assert "All sessions together" in html
-    for wrong in (tmp_path, OPENAI):
-        refused = program("what-if", OPENAI, "--html", wrong)
+    copy = shutil.copy(ANTHROPIC, tmp_path / "b.json")
+    for wrong in (tmp_path, Path(copy)):
+        refused = program("what-if", OPENAI, copy, "--html", wrong)
         assert refused.code == 2
         assert "--html" in refused.err
+    assert Path(copy).read_bytes() == ANTHROPIC.read_bytes()
 
 
 @pytest.mark.requirement("E10")

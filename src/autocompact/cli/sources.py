@@ -153,7 +153,7 @@ def check_out(out: Path | None, *, session: StorePlace, option: str = "--out") -
         )
 
 
-def deliver(content: Iterable[bytes], out: Path | None) -> None:
+def deliver(content: Iterable[bytes], out: Path | None, *, option: str = "--out") -> None:
     """Write ``content`` to ``out``, whole or not at all, or to stdout. Folders on the way to ``out`` are made, and named.
 
     Raises:
@@ -171,7 +171,7 @@ def deliver(content: Iterable[bytes], out: Path | None) -> None:
             tell(f"The folder {str(out.parent)!r} was not there and has been made.")
         replace_file(out, content)
     except OSError as error:
-        raise InvalidInput(f"--out {str(out)!r} cannot be written: {refusal(error)}") from error
+        raise InvalidInput(f"{option} {str(out)!r} cannot be written: {refusal(error)}") from error
 
 
 def _to_stdout(content: Iterable[bytes]) -> None:

@@ -130,7 +130,8 @@ def what_if(
     with ExitStack() as stack:
         files = [each for name in sessions for each in _files(name, stack)]
         assumed = _assumed(options, alone=len(files) == 1)
-        check_out(out, session=files[0].path if files else Path(), option="--html")
+        for file in files:
+            check_out(out, session=file.path, option="--html")
         results = _results(assumed) if cache else None
         seen = _Seen(draws=out is not None)
         processes = processes or processes_here()
@@ -142,7 +143,7 @@ def what_if(
         raise InvalidInput(nothing_in(sessions))
     _conclude(seen, as_json=as_json, recommend=recommend)
     if out is not None:
-        deliver([seen.page(recommend=recommend).encode()], out)
+        deliver([seen.page(recommend=recommend).encode()], out, option="--html")
         tell(f"The page is in {out}")
 
 

@@ -38,10 +38,11 @@ def prices_of(pricing: Pricing) -> dict[str, Any] | None:
         return None
     return {
         "family": pricing.family,
-        "input": price.input,
-        "cached": price.cached,
+        # as fractions: kept results have no whole numbers here, and the output is to be the same
+        "input": float(price.input),
+        "cached": None if price.cached is None else float(price.cached),
         "write": price.input * rates.write if rates else None,
-        "output": price.output,
+        "output": float(price.output),
         "source": pricing.source,
         "date": pricing.date,
     }
