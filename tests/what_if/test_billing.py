@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.core.prices import CacheRates, Price
+from autocompact.core.prices import CacheRates, Price, cache_rates
 from autocompact.errors import InvalidInput
 from autocompact.what_if.billing import Bill, PromptCache, pricing_for, read_prices
 
@@ -51,6 +51,15 @@ def test_the_cache_serves_what_the_last_request_had_until_it_expires() -> None:
     assert cache.serve(100, at=NOON + timedelta(seconds=602)) == 100
 
 
+def test_the_cache_serves_no_short_prefix_and_of_a_long_one_whole_steps() -> None:
+    cache = PromptCache(cache_rates("gpt-4.1"))
+    assert [cache.serve(same, at=NOON) for same in (2_000, 1_023, 1_024, 1_151, 1_152)] == [
+        0, 0, 1_024, 1_024, 1_152,
+    ]  # fmt: skip
+    assert [cache.holds(prompt) for prompt in (1_023, 1_024)] == [False, True]
+    assert not PromptCache(None).holds(5_000)
+
+
 def test_without_known_rates_nothing_is_served() -> None:
     cache = PromptCache(None)
     assert [cache.serve(100, at=NOON) for _ in range(2)] == [0, 0]
@@ -60,7 +69,8 @@ def test_a_table_of_the_users_own_goes_before_all_others(table: Path) -> None:
     file = read_prices(table)
     found = pricing_for("claude-opus-4-5", own={"claude-opus-4-5": Price(input=1, output=1)}, file=file)
     assert found.price == Price(input=4, output=20, cached=0.4)
-    assert found.rates == CacheRates(read=0.1, write=1.25, seconds=300, marked=True)
+    # the shortest prefix is the provider's, whatever the contract says of money
+    assert found.rates == CacheRates(read=0.1, write=1.25, seconds=300, marked=True, least=4_096)
     assert (found.family, found.source, found.date) == ("claude-opus-4.5", "our contract", "2026-11-01")
     assert pricing_for("plain-2", file=file).rates is None
     assert pricing_for("in-house", file=file).rates is None

@@ -68,14 +68,24 @@ async def test_between_compactions_the_cache_serves_all_of_the_request_before() 
 
 
 async def test_a_pause_longer_than_the_cache_lives_makes_the_provider_read_it_all_anew() -> None:
-    outcome = await under(work(4, minutes=40), "none")
+    outcome = await under(work(4, minutes=40), "none", fixed=5_000)
     assert outcome.bill.read == 0
     assert outcome.dollars == pytest.approx((outcome.bill.prompt * 6.25 + outcome.bill.output * 25) / 1e6)
 
 
+async def test_what_is_too_short_for_the_providers_cache_costs_the_input_price() -> None:
+    outcome = await under(work(4), "none")  # 4,096 tokens is the least of this model's cache
+    sent = [point.layers.total for point in outcome.points]
+    assert sent[-2] < 4_096
+    assert outcome.bill.read == 0
+    held = sum(total for total in sent if total >= 4_096)
+    dollars = held * 6.25 + (outcome.bill.prompt - held) * 5 + outcome.bill.output * 25
+    assert outcome.dollars == pytest.approx(dollars / 1e6)
+
+
 @pytest.mark.requirement("E10")
 async def test_autocompact_keeps_every_request_within_the_window() -> None:
-    outcome = await under(work(60), fixed=2_000)
+    outcome = await under(work(60), fixed=2_000, pricing=prices("claude-sonnet-4-5"))
     assert outcome.failed == 0
     assert outcome.requests == 120
     assert outcome.peak <= 17_500

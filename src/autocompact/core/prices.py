@@ -156,12 +156,16 @@ class CacheRates:
         seconds: after which it has surely dropped a prefix that nobody used; infinite where that is not known.
         marked: it holds what a mark of the client ended (Anthropic's ``cache_control``), so behind the first change
             nothing but the client's own marks helps; else the longest beginning that an earlier request had.
+        least: tokens of the shortest prefix that it holds; what is shorter costs the input price.
+        step: of tokens: it serves a multiple of so many.
     """
 
     read: float = 0.1
     write: float = 1.0
     seconds: float = math.inf
     marked: bool = False
+    least: int = 0
+    step: int = 1
 
     @property
     def for_an_hour(self) -> CacheRates:
@@ -170,22 +174,33 @@ class CacheRates:
 
 
 _HOUR, _DAY = 3_600.0, 86_400.0
+_CLAUDE = CacheRates(read=0.1, write=1.25, seconds=300, marked=True, least=1_024)
+_OPENAI = CacheRates(seconds=_DAY, least=1_024, step=128)
 
 CACHES: Mapping[str, CacheRates] = MappingProxyType(
     {
         # "Prompt caching" in Anthropic's documentation: 1.25 for five minutes, refreshed by each use
-        "claude": CacheRates(read=0.1, write=1.25, seconds=300, marked=True),
-        # "Prompt caching" in OpenAI's: automatic, "24h" by default since May 2026; writing has a price from gpt-5.6 on
-        "gpt-4": CacheRates(read=0.5, seconds=_DAY),
-        "gpt-5": CacheRates(read=0.1, seconds=_DAY),
-        "gpt-5.6": CacheRates(read=0.1, write=1.25, seconds=_DAY),
-        "gpt-6": CacheRates(read=0.1, write=1.25, seconds=_DAY),
-        "codex": CacheRates(read=0.25, seconds=_DAY),
-        "o1": CacheRates(read=0.5, seconds=_DAY),
-        "o3": CacheRates(read=0.25, seconds=_DAY),
-        "o4": CacheRates(read=0.25, seconds=_DAY),
-        "gemini": CacheRates(read=0.1),
-        "deepseek": CacheRates(read=0.05),
+        "claude": _CLAUDE,
+        "claude-3-haiku": replace(_CLAUDE, least=2_048),
+        "claude-3.5-haiku": replace(_CLAUDE, least=2_048),
+        "claude-haiku-4.5": replace(_CLAUDE, least=4_096),
+        "claude-opus-4.5": replace(_CLAUDE, least=4_096),
+        "claude-opus-4.6": replace(_CLAUDE, least=4_096),
+        "claude-opus-5": replace(_CLAUDE, least=512),
+        "claude-fable-5": replace(_CLAUDE, least=512),
+        "claude-mythos-5": replace(_CLAUDE, least=512),
+        # "Prompt caching" in OpenAI's: automatic, "24h" by default since May 2026; from gpt-5.6 on writing has a price,
+        # and what is served is no longer a multiple
+        "gpt-4": replace(_OPENAI, read=0.5),
+        "gpt-5": replace(_OPENAI, read=0.1),
+        "gpt-5.6": replace(_OPENAI, read=0.1, write=1.25, step=1),
+        "gpt-6": replace(_OPENAI, read=0.1, write=1.25, step=1),
+        "codex": replace(_OPENAI, read=0.25),
+        "o1": replace(_OPENAI, read=0.5),
+        "o3": replace(_OPENAI, read=0.25),
+        "o4": replace(_OPENAI, read=0.25),
+        "gemini": CacheRates(read=0.1, least=1_024),
+        "deepseek": CacheRates(read=0.05, least=64, step=64),
     }
 )
 """By the beginning of a model's name; ``read`` goes by `PRICES` where the model has a price there."""

@@ -100,7 +100,7 @@ def pricing_for(model: str, *, own: dict[str, Price] | None = None, file: PriceF
         }
         found = price_for(model, overrides=prices)
         if found is not None and found.own:
-            rates = _rates(file.models[found.family])
+            rates = _rates(file.models[found.family], known=cache_rates(model))
             return Pricing(
                 price=found.price, rates=rates, family=found.family, source=file.source, date=file.date
             )
@@ -115,13 +115,18 @@ def pricing_for(model: str, *, own: dict[str, Price] | None = None, file: PriceF
     return Pricing(price=price, rates=rates, family=found.family, source="the settings", date="")
 
 
-def _rates(model: PricedModel) -> CacheRates | None:
+def _rates(model: PricedModel, *, known: CacheRates | None) -> CacheRates | None:
+    """The rates that the user gives, with what only the provider says: the shortest prefix, and the step."""
     if model.cached is None or not model.input:
         return None
     write = model.input if model.write is None else model.write
     seconds = math.inf if model.cache_seconds is None else model.cache_seconds
-    return CacheRates(
-        read=model.cached / model.input, write=write / model.input, seconds=seconds, marked=model.marked
+    return replace(
+        known or CacheRates(),
+        read=model.cached / model.input,
+        write=write / model.input,
+        seconds=seconds,
+        marked=model.marked,
     )
 
 
@@ -139,9 +144,13 @@ class PromptCache:
 
     def serve(self, same: int, *, at: datetime) -> int:
         """Tokens that are read from it, of ``same`` that begin the request as the last one; held anew from now on."""
-        served = 0 if self._rates is None or self._used is None or self.is_cold(at) else same
+        rates, held = self._rates, self._used is not None and not self.is_cold(at)
         self._used = at
-        return served
+        return same // rates.step * rates.step if rates is not None and held and same >= rates.least else 0
+
+    def holds(self, prompt: int) -> bool:
+        """True if a request of so many tokens is written to it, at the price of that."""
+        return self._rates is not None and prompt >= self._rates.least
 
 
 @dataclass(slots=True, kw_only=True)
@@ -152,25 +161,29 @@ class Bill:
         read: of requests, served by the cache.
         written: of requests, not served.
         output: of replies.
+        plain: those of ``written`` that the cache does not take, since the request is too short.
     """
 
     read: int = 0
     written: int = 0
     output: int = 0
+    plain: int = 0
 
     @property
     def prompt(self) -> int:
         """Tokens of all requests."""
         return self.read + self.written
 
-    def pay(self, prompt: int, *, read: int, output: int) -> None:
-        """Enter a request."""
+    def pay(self, prompt: int, *, read: int, output: int, held: bool = True) -> None:
+        """Enter a request; ``held`` if the cache takes what it does not have of it."""
         self.read += read
         self.written += prompt - read
         self.output += output
+        self.plain += 0 if held else prompt - read
 
     def dollars(self, price: Price, rates: CacheRates | None) -> float:
         """At list prices."""
         cached = price.input if price.cached is None else price.cached
         write = price.input * (rates.write if rates else 1.0)
-        return (self.read * cached + self.written * write + self.output * price.output) / 1_000_000
+        paid = (self.written - self.plain) * write + self.plain * price.input
+        return (self.read * cached + paid + self.output * price.output) / 1_000_000

@@ -199,7 +199,7 @@ class _Run:
             self._layers = _grown(begun, prompt)
         same = self._same(context)
         read = min(prompt, self._cache.serve(same, at=request.at))
-        outcome.bill.pay(prompt, read=read, output=request.output)
+        outcome.bill.pay(prompt, read=read, output=request.output, held=self._cache.holds(prompt))
         outcome.requests += 1
         outcome.peak = max(outcome.peak, prompt)
         self._messages, self._record, self._total = context.messages, context.compaction, prompt
@@ -247,7 +247,7 @@ class _Run:
         if ready.summary:
             # the summary's own request repeats the context before, so the cache serves it
             read = min(before, self._cache.serve(self._total, at=request.at))
-            outcome.bill.pay(before, read=read, output=ready.summary)
+            outcome.bill.pay(before, read=read, output=ready.summary, held=self._cache.holds(before))
             outcome.requests += 1
             outcome.peak = max(outcome.peak, before)
         self._gone = gone
