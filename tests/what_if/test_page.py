@@ -289,6 +289,8 @@ def test_a_drawing_is_saved_as_svg_and_as_png(browser: Browser, written: Path, t
             words = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
             assert ("kept from before" in words) == (of == "context")
             assert any(word and word.startswith(("Tokens of the context", "Cost so far")) for word in words)
+            # the paper around the name of a line is behind its letters
+            assert (b"paint-order: stroke" in content) == (of == "money")
             assert b"var(" not in content
             assert re.search(rb"rgb\(\d+, \d+, \d+\)", content)
     assert visit.wrong == []

@@ -114,7 +114,8 @@ function element(name, attributes, text = "") {
 }
 
 function drawing(svg) {
-  const copy = svg.cloneNode(true), wanted = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font", "display", "transform"];
+  const copy = svg.cloneNode(true);
+  const wanted = ["fill", "stroke", "stroke-width", "stroke-dasharray", "paint-order", "opacity", "font", "display", "transform"];
   const from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*");
   from.forEach((element, index) => {
     const style = getComputedStyle(element);
