@@ -66,6 +66,18 @@ async def refused(client: Client, tool: str, **arguments: object) -> str:
     return content.text
 
 
+async def test_an_argument_that_a_tool_does_not_have_is_refused_with_those_it_has(home: Path) -> None:
+    async with connected(home) as client:
+        said = await refused(client, "memory_search", query="limit", conversaton="pump-1")
+        assert "memory_search has no argument 'conversaton': it takes query, conversation, k" in said
+        assert "Did you mean 'conversation'?" in said
+        said = await refused(client, "undo", conversation="own", zzz=1)
+        assert "undo has no argument 'zzz': it takes conversation." in said
+        assert "Unknown tool" in await refused(client, "forget", query="limit")
+        tools = (await client.list_tools()).tools
+    assert {tool.input_schema["additionalProperties"] for tool in tools} == {False}
+
+
 async def page(client: Client, uri: str) -> str:
     (content,) = (await client.read_resource(uri)).contents
     assert isinstance(content, TextResourceContents)

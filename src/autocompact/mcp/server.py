@@ -25,7 +25,7 @@ from autocompact.ledger.rendering import render
 from autocompact.ledger.summary import frame_beside, offline_summary
 from autocompact.mcp import answers
 from autocompact.mcp.conversations import Conversations
-from autocompact.mcp.stdio import StdioServer
+from autocompact.mcp.strict import StrictServer
 from autocompact.mcp.tools import MOST_TOKENS, REPAIR_TOKENS, Tools, compactions, context_of
 from autocompact.models.skills import load_skill
 from autocompact.runtime.off_loop import off_loop
@@ -74,7 +74,7 @@ def make_server(conversations: Conversations, *, pins: Path) -> MCPServer[Any]:
         pins: folder of what is pinned in recorded sessions.
     """
     tools = Tools(conversations, pins=pins)
-    server = StdioServer(
+    server = StrictServer(
         "autocompact",
         title="autocompact",
         instructions=INSTRUCTIONS,

@@ -9,11 +9,12 @@ question decides nothing: it is answered, and the request behind it decides.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
-from mcp.server import MCPServer
+from mcp.server import MCPServer, Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest
@@ -77,5 +78,11 @@ class StdioServer(MCPServer[Any]):
             await write.send(await answers.receive())
 
     async def _run(self, read: Any, write: Any) -> None:
-        server = self._lowlevel_server
+        server = self._session_server
         await server.run(read, write, server.create_initialization_options())
+
+    @cached_property
+    def _session_server(self) -> Server[Any]:
+        """The server of one session; the SDK names it only where it serves it over HTTP."""
+        self.streamable_http_app()
+        return self.session_manager.app
