@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autocompact.agents.repairing import BLOCK_TOKENS
+from autocompact.core.messages import ToolCall
 from autocompact.testing import Answer, FakeProvider, Received
 from tests.real.agents import CLIENTS, Client
 from tests.real.plugins import (
@@ -32,6 +35,16 @@ pytestmark = [
 ]
 
 PARTS = 14
+SEARCH = {"query": "why was the limit wrong"}
+TOOLS = f"""
+[mcp_servers.autocompact]
+command = {json.dumps(sys.executable)}
+args = ["-m", "autocompact", "mcp"]
+startup_timeout_sec = 60
+default_tools_approval_mode = "approve"
+"""
+"""What `codex mcp add autocompact` writes, with time for a busy computer, and nobody there to be asked."""
+
 _TRUSTED = "--dangerously-bypass-hook-trust"
 """What stands for the review that Codex asks its user for."""
 
@@ -44,7 +57,7 @@ def anyio_backend() -> str:
 def codex(*options: str) -> Client:
     usual = next(client for client in CLIENTS if client.name == "codex-gpt-5")
     start, rest = usual.command[:2], usual.command[2:-1]
-    settings = "model_auto_compact_token_limit = 25000\n" + usual.files[".codex/config.toml"]
+    settings = "model_auto_compact_token_limit = 25000\n" + usual.files[".codex/config.toml"] + TOOLS
     return replace(
         usual,
         command=(*start, *options, *rest, REQUEST),
@@ -53,12 +66,23 @@ def codex(*options: str) -> Client:
 
 
 class Sealing(Forgetful):
-    """Its summary is an item that nobody can read."""
+    """Its summary is an item that nobody can read. At the end it searches for what it has forgotten."""
+
+    searched: bool = False
 
     def __call__(self, asked: Received) -> Answer:
         if asked.body["input"][-1].get("type") == "compaction_trigger":
             self.summaries += 1
             return Answer(text="", compaction=SUMMARY)
+        if self.read == PARTS and not self.searched:
+            # Codex does not wait for its MCP servers to start
+            self.searched = any(tool.get("name") == "mcp__autocompact" for tool in asked.body["tools"])
+            name, arguments = (
+                ("memory_search", SEARCH) if self.searched else ("exec_command", {"cmd": "sleep 1"})
+            )
+            number = len(asked.body["input"])
+            call = ToolCall(id=f"call_{name}_{number}", name=name, arguments=json.dumps(arguments))
+            return Answer(text="What was the cause?", calls=(call,))
         return super().__call__(asked)
 
 
@@ -70,6 +94,12 @@ async def test_in_the_middle_of_a_turn_rules_and_findings_come_with_the_next_req
         await run(codex(_TRUSTED), tmp_path, provider.url)
         bodies = [each.body for each in provider.requests]
     start = next(number for number, body in enumerate(bodies) if given_by_us(body))
+    (found,) = (
+        item
+        for item in bodies[-1]["input"]
+        if item["type"] == "function_call_output" and item["call_id"].startswith("call_memory_search")
+    )
+    assert CAUSE in json.dumps(found["output"])
     assert (model.read, model.summaries) == (PARTS, 1)
     assert any(item["type"] == "compaction" for item in bodies[start]["input"])
     (first,) = given_by_us(bodies[start])
