@@ -115,25 +115,27 @@ class Held(Generic[T]):
         firsts = {id(items[0]): place for place, items in enumerate(written)}
         back: list[T] = []
         loose: list[Item] = []
-        at = 0
+        at = behind = 0
         while at < len(shown):
             place = firsts.get(id(shown[at]))
             whole = written[place] if place is not None else ()
             if place is not None and list(map(id, whole)) == list(map(id, shown[at : at + len(whole)])):
-                back += self._read(loose, shown)
+                back += self._read(loose, shown, among=messages[behind:place])
                 loose = []
                 back.append(messages[place])
+                behind = place + 1
                 at += len(whole)
             else:
                 loose.append(shown[at])
                 at += 1
-        return [*back, *self._read(loose, shown)]
+        return [*back, *self._read(loose, shown, among=messages[behind:])]
 
-    def _read(self, loose: Sequence[Item], shown: Sequence[Item]) -> list[T]:
+    def _read(self, loose: Sequence[Item], shown: Sequence[Item], *, among: Sequence[T]) -> list[T]:
+        """Read what was made; a message that became one item with a changed neighbour is itself again, one of ``among``."""
         if not loose:
             return []
-        names = tool_names(shown)
-        return self._bridge.read([_bare(item, self._bridge.name) for item in loose], names=names)
+        made = self._bridge.read([_bare(item, self._bridge.name) for item in loose], names=tool_names(shown))
+        return [next((each for each in among if each == one), one) for one in made]
 
 
 class Conversations:

@@ -74,7 +74,7 @@ class Interrupted(Exception):
 
 def look(q: str) -> str:
     """Look something up."""
-    return f"What was found about {q.split(' ')[0]}: " + "it stands in line after line of the file. " * 12
+    return f"What was found about {q.split(' ')[0]}: " + "it stands in line after line of the file. " * 30
 
 
 def fail(q: str) -> str:
@@ -177,7 +177,7 @@ def turns() -> st.SearchStrategy[list[Turn]]:
         fault=st.sampled_from(["", "", "", "", "stop", "server"]),
         restart=st.booleans(),
     )
-    return st.lists(turn, min_size=1, max_size=10)
+    return st.lists(turn, min_size=1, max_size=7)
 
 
 class Talk:
@@ -389,11 +389,11 @@ class AdapterConformance(ABC):
 
     def test_a_long_talk_stays_within_the_window(self) -> None:
         """Compacted several times over, also in the midst of a turn."""
-        self.talk([Turn(steps=(("look", "look"),) * 4, reasoning=True)] * 12, compacts=True)
+        self.talk([Turn(steps=(("look", "look"),) * 4, reasoning=True)] * 5, compacts=True)
 
     def test_another_process_goes_on_where_the_first_one_was(self) -> None:
         """With the compaction that is active."""
-        turns = [Turn(steps=(("look", "look"),) * 3)] * 6
+        turns = [Turn(steps=(("look", "look"),) * 3)] * 3
         self.talk([*turns, Turn(restart=True), *turns, Turn(restart=True)], compacts=True)
 
     @pytest.mark.parametrize("fault", ["stop", "server"])
@@ -405,7 +405,7 @@ class AdapterConformance(ABC):
 
     def test_a_request_that_the_provider_finds_too_large_is_sent_again_smaller(self) -> None:
         """Once, without a model."""
-        turns = [Turn(steps=(("look", "look"),) * 2)] * 3
+        turns = [Turn(steps=(("look", "look"),) * 2)] * 2
         self.talk([*turns, Turn(fault="overflow"), *turns], compacts=True)
 
     def test_a_request_that_cannot_be_made_smaller_fails_with_the_providers_own_error(self) -> None:
