@@ -24,7 +24,7 @@ export UV_PROJECT_ENVIRONMENT := .venv
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-real test-adapters test-clients test-clients-newest clients browser postgres check bench screenshots picture changelog wheel format docs site lint types layers clean
+.PHONY: help run test test-long test-real test-frameworks test-adapters test-clients test-clients-newest clients browser postgres check bench screenshots picture changelog wheel format docs site lint types layers clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -48,11 +48,16 @@ run: $(BASE)  ## Compact the example session, then show a chat on http://127.0.0
 		$(BIN)/autocompact serve --port $(PORT); code=$$?; test $$code -eq 130 && exit; \
 		echo 'With another port: make run PORT=8788' >&2; exit $$code
 
-test: $(SYNCED) browser postgres  ## Run all tests; the pure packages must be covered branch by branch
+test: $(SYNCED) browser postgres test-frameworks  ## Run all tests; the pure packages must be covered branch by branch
 	$(BIN)/coverage erase
 	$(BIN)/pytest $(SHARED_OUT) $(PURE:%=tests/%) --cov --cov-report=
 	$(BIN)/coverage report --fail-under=100
-	$(BIN)/pytest $(SHARED_OUT) $(PURE:%=--ignore=tests/%)
+	$(BIN)/pytest $(SHARED_OUT) $(PURE:%=--ignore=tests/%) --ignore=tests/adapters
+
+# In one process: the frameworks take 16 s of a processor to import in each that collects these tests, and three times that
+# where nothing of them is compiled yet.
+test-frameworks: $(SYNCED)  ## Run each adapter with the release of its framework that is locked
+	$(BIN)/pytest --timeout 300 tests/adapters
 
 test-long: $(SYNCED) browser postgres  ## Run all tests with 1,000 examples a property and hundreds of turns (an hour)
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist worksteal
