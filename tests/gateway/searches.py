@@ -15,6 +15,7 @@ from autocompact.stores.memory_index import MemoryIndex
 from autocompact.testing import Answer, Received
 from tests.gateway.test_compaction import words
 
+WINDOW = 8_000
 FACT = "Somebody remarked that the caterer wants to be paid in herons"
 TOLD = f"```\n{FACT}\n```"  # in a block, which no account of a chat quotes
 SEARCH = ToolCall(id="call_mem1", name="memory_search", arguments='{"query":"caterer paid"}')
@@ -29,7 +30,7 @@ def indexed() -> MemoryStore:
     return MemoryStore(indexer=MemoryIndex())
 
 
-def history(turns: int = 50) -> list[Any]:
+def history(turns: int = 24) -> list[Any]:
     """More than the window holds, with the fact in what an early reply says."""
     said: list[Any] = [{"role": "user", "content": "Start"}]
     for turn in range(turns):

@@ -31,6 +31,7 @@ from tests.gateway.searches import (
     PATHS,
     READ,
     SEARCH,
+    WINDOW,
     ask_chat,
     history,
     indexed,
@@ -40,7 +41,6 @@ from tests.gateway.searches import (
     tools_of,
 )
 from tests.gateway.serving import gateway_before
-from tests.gateway.test_compaction import WINDOW
 from tests.gateway.test_passing import post
 from tests.lengths import some
 
@@ -333,6 +333,7 @@ async def post_as(url: str, key: str, said: list[Any]) -> str:
 
 
 async def test_the_answers_of_the_tools_never_overflow_the_window(tmp_path: Path) -> None:
+    window = 16_000  # forty calls without a result take a few thousand themselves
     expand = [
         ToolCall(id=f"call_{n}", name="memory_expand", arguments=f'{{"ref":"m{2 * n + 2}"}}')
         for n in range(40)
@@ -342,16 +343,16 @@ async def test_the_answers_of_the_tools_never_overflow_the_window(tmp_path: Path
         return Answer(text="Enough.") if results(asked) else Answer(calls=tuple(expand))
 
     async with (
-        FakeProvider(script, window=WINDOW) as provider,
+        FakeProvider(script, window=window) as provider,
         gateway_before(
-            provider, window=WINDOW, memory_tools=True, store=SqliteStore(tmp_path / "gw.db")
+            provider, window=window, memory_tools=True, store=SqliteStore(tmp_path / "gw.db")
         ) as url,
     ):
-        seen = await ask_chat(url, stream=True)
+        seen = await ask_chat(url, stream=True, messages=history(50))
     assert seen.text == "Enough."
     told = json.dumps(provider.requests[1].messages)
     assert "no room for more" in told
-    assert max(asked.tokens for asked in provider.requests) <= WINDOW - 500
+    assert max(asked.tokens for asked in provider.requests) <= window - 500
 
 
 async def test_what_is_wrong_with_a_call_is_for_the_model_to_mend() -> None:
