@@ -273,6 +273,20 @@ def test_what_is_missing_is_said(program: Program, policies: Path, tmp_path: Pat
     assert any("'no-such-model' is not known" in note for note in document["notes"])
 
 
+def test_a_client_that_had_the_cache_hold_for_an_hour_is_billed_so(
+    program: Program, policies: Path, tmp_path: Path
+) -> None:
+    log = Claude()
+    log.user("Please look at the pump.")
+    usage: dict[str, object] = {"input_tokens": 9_000, "cache_creation": {"ephemeral_1h_input_tokens": 8_000}}
+    log.reply(text("I look."), id="a", usage=usage)
+    path = tmp_path / "hour.jsonl"
+    path.write_bytes(log.bytes())
+    (document,) = documents(program, path, "--policies", policies, "--priced-as", "claude-sonnet-4-5")
+    assert (document["prices"]["input"], document["prices"]["write"]) == (3, 6)
+    assert any("hold for an hour" in note for note in document["notes"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

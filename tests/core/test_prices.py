@@ -84,6 +84,9 @@ def test_a_cache_without_known_prices_has_none(name: str):
 def test_what_is_held_for_an_hour_costs_twice_the_input_to_write():
     rates = CACHES["claude"].for_an_hour
     assert (rates.read, rates.write, rates.seconds, rates.marked) == (0.1, 2.0, 3_600, True)
+    assert rates.holds_for_an_hour
+    assert not CACHES["claude"].holds_for_an_hour
+    assert not CACHES["gpt-5"].for_an_hour.holds_for_an_hour  # only Anthropic's marks say how long
 
 
 def test_reading_from_a_cache_costs_less_than_writing_to_it():

@@ -35,6 +35,27 @@ def test_lines_of_one_reply_are_one_message_with_its_usage_once() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("written", "sidechain", "held"),
+    [
+        (None, False, False),
+        ({"ephemeral_1h_input_tokens": 0}, False, False),
+        ({"ephemeral_1h_input_tokens": 9}, False, True),
+        ({"ephemeral_1h_input_tokens": 9}, True, False),
+    ],
+)
+def test_whether_the_client_asked_for_an_hour_of_caching_is_known(
+    written: Line | None, *, sidechain: bool, held: bool
+) -> None:
+    log = Claude()
+    log.user("fix the pump")
+    usage: Line = {"input_tokens": 3, "cache_creation": written}
+    reply: Line = {"id": "m1", "role": "assistant", "content": [text("I look.")], "usage": usage}
+    log.add("assistant", message=reply, isSidechain=sidechain)
+    log.reply(text("Done."), id="m2", usage={"input_tokens": 5})
+    assert log.read().hour_cache is held
+
+
 def test_thinking_keeps_its_block_whole() -> None:
     log = Claude()
     block: Line = {"type": "thinking", "thinking": "hm", "signature": "sig", "later": [1, 2]}

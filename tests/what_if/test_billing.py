@@ -76,6 +76,15 @@ def test_a_table_of_the_users_own_goes_before_all_others(table: Path) -> None:
     assert pricing_for("in-house", file=file).rates is None
 
 
+def test_a_client_that_asks_for_an_hour_pays_twice_the_input_for_writing(table: Path) -> None:
+    rates = pricing_for("claude-sonnet-4-5", hour_cache=True).rates
+    assert rates is not None
+    assert (rates.write, rates.seconds) == (2.0, 3_600)
+    # others hold for as long as they do, and what the user says of an own contract counts
+    for model, file in (("gpt-5", None), ("claude-opus-4-5", read_prices(table))):
+        assert pricing_for(model, file=file, hour_cache=True) == pricing_for(model, file=file)
+
+
 def test_what_the_users_table_does_not_have_is_looked_up_as_ever(table: Path) -> None:
     assert pricing_for("gpt-5.2", file=read_prices(table)) == pricing_for("gpt-5.2")
     assert pricing_for("gpt-5.2").date == "November 2026"

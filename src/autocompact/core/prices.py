@@ -172,6 +172,11 @@ class CacheRates:
         """The rates for a client whose marks ask for ``"ttl": "1h"``: Anthropic takes twice the input price for writing."""
         return replace(self, write=2.0, seconds=_HOUR)
 
+    @property
+    def holds_for_an_hour(self) -> bool:
+        """True for the rates that `for_an_hour` gives."""
+        return self.marked and self == self.for_an_hour
+
 
 _HOUR, _DAY = 3_600.0, 86_400.0
 _CLAUDE = CacheRates(read=0.1, write=1.25, seconds=300, marked=True, least=1_024)

@@ -50,8 +50,13 @@ _TYPES = frozenset(
 )
 
 
+class _Creation(msgspec.Struct):
+    ephemeral_1h_input_tokens: int | None = None
+
+
 class _Usage(msgspec.Struct):
     input_tokens: int | None = None
+    cache_creation: _Creation | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     output_tokens: int | None = None
@@ -175,6 +180,7 @@ class Reader:
         self.boundaries: list[Boundary] = []
         self.cwd = ""
         self.title = ""
+        self.hour_cache = False
 
     def read(self, lines: Iterable[bytes]) -> None:
         """Read the next lines of the file; the last one is whole, or the last of the file."""
@@ -228,6 +234,7 @@ class Reader:
         if api.model == "<synthetic>":
             return
         uuid = line.uuid or ""
+        self.hour_cache = self.hour_cache or (not line.is_sidechain and _is_for_an_hour(api.usage))
         record = Record(
             number=number,
             uuid=uuid,
@@ -340,6 +347,7 @@ class Reader:
             model=models[-1] if models else "",
             cwd=self.cwd,
             title=self.title,
+            hour_cache=self.hour_cache,
         )
         return Loaded(session=session, uuids=tuple(map(tuple, log.uuids)))
 
@@ -393,6 +401,15 @@ def _usage(usage: _Usage | None) -> Usage | None:
     cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
     prompt = (usage.input_tokens or 0) + cached
     return Usage(prompt=prompt, completion=usage.output_tokens or 0) if prompt else None
+
+
+def _is_for_an_hour(usage: _Usage | None) -> bool:
+    """True if the client asked the provider's cache to hold for an hour what was written for this reply."""
+    return (
+        usage is not None
+        and usage.cache_creation is not None
+        and bool(usage.cache_creation.ephemeral_1h_input_tokens)
+    )
 
 
 def _words(parts: Iterable[Part]) -> str:

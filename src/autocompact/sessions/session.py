@@ -63,6 +63,7 @@ class Session:
         cwd: the working directory it ran in, "" if unknown.
         title: what the program called it, "" if nothing.
         window: tokens of the model's window as the program last recorded it, 0 if it did not.
+        hour_cache: the program asked Anthropic's cache to hold for an hour instead of five minutes.
     """
 
     format: Format
@@ -77,3 +78,4 @@ class Session:
     cwd: str = ""
     title: str = ""
     window: int = 0
+    hour_cache: bool = False

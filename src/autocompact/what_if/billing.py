@@ -85,13 +85,20 @@ def read_prices(path: Path) -> PriceFile:
     return decode_document(path, PriceFile, what="price table", form=PRICE_FORM)
 
 
-def pricing_for(model: str, *, own: dict[str, Price] | None = None, file: PriceFile | None = None) -> Pricing:
+def pricing_for(
+    model: str,
+    *,
+    own: dict[str, Price] | None = None,
+    file: PriceFile | None = None,
+    hour_cache: bool = False,
+) -> Pricing:
     """Look up the prices of ``model``.
 
     Args:
         model: its name.
         own: prices of the user's settings; they go before the table that comes along.
         file: a table that goes before everything.
+        hour_cache: the client asks a cache that goes by its marks to hold for an hour.
     """
     if file is not None:
         prices = {
@@ -106,6 +113,8 @@ def pricing_for(model: str, *, own: dict[str, Price] | None = None, file: PriceF
             )
     found = price_for(model, overrides=own)
     rates = cache_rates(model)
+    if hour_cache and rates is not None and rates.marked:
+        rates = rates.for_an_hour
     if found is None:
         return Pricing(price=None, rates=rates)
     if not found.own:

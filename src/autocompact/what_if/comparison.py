@@ -102,7 +102,12 @@ def compare_session(session: Session, *, name: str, assumed: Assumed) -> Replaye
     course = _course(session, name=name, assumed=assumed)
     if not course.requests:
         return None
-    pricing = pricing_for(course.model, own=prices_of(assumed.settings), file=assumed.prices)
+    pricing = pricing_for(
+        course.model,
+        own=prices_of(assumed.settings),
+        file=assumed.prices,
+        hour_cache=session.hour_cache,
+    )
     policies = assumed.policies or _usual(course, alone=assumed.alone)
     return replayed(course, [_run(simulate(course, each, pricing=pricing)) for each in policies])
 

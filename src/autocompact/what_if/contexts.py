@@ -307,6 +307,7 @@ class EngineContexts:
         self._compactor, self._conversation = compactor, conversation
         self._begun: datetime | None = None
         self._replica = conversation.internals.replica
+        self._replica.use_hour_cache(course.session.hour_cache)
         # whatever every request carries besides the messages: so many tokens by our own count
         self._replica.use_tools(json.encode([" word" * course.own(course.usage.fixed)]), system="")
 

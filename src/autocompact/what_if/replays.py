@@ -62,15 +62,21 @@ def replayed(course: Course, outcomes: Sequence[Outcome]) -> Replayed:
 
 
 def _price_notes(course: Course, outcomes: Sequence[Outcome]) -> Sequence[str]:
-    """Notes on prices and cache that are not known."""
+    """Notes on prices and cache: what is not known of them, and what is unusual."""
     notes: list[str] = []
-    pricing = outcomes[0].pricing if outcomes else None
-    if pricing is not None and pricing.price is None:
+    if not outcomes:
+        return notes
+    pricing = outcomes[0].pricing
+    if pricing.price is None:
         notes.append(
             f"the price of {course.model!r} is not known: --prices FILE or --priced-as NAME says it"
             if course.model
             else "the session names no model, so it has no price: --priced-as NAME says which"
         )
-    if pricing is not None and pricing.rates is None:
+    if pricing.rates is None:
         notes.append("nothing is known of the provider's prompt cache: every request is paid for in full")
+    elif pricing.rates.holds_for_an_hour:
+        notes.append(
+            "the client had the provider's cache hold for an hour: to write to it costs twice the input price"
+        )
     return notes
