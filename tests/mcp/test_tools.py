@@ -21,7 +21,7 @@ from autocompact.mcp.conversations import Conversations
 from autocompact.mcp.server import make_server
 from tests.house.source import ROOT
 from tests.mcp.home import KEY, RULE, SUMMARY, keep, pump
-from tests.sessions.claude_lines import Claude, text
+from tests.sessions.claude_lines import Claude, call, result, text
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("F2")]
 
@@ -76,6 +76,31 @@ async def test_an_argument_that_a_tool_does_not_have_is_refused_with_those_it_ha
         assert "Unknown tool" in await refused(client, "forget", query="limit")
         tools = (await client.list_tools()).tools
     assert {tool.input_schema["additionalProperties"] for tool in tools} == {False}
+
+
+@pytest.mark.parametrize(
+    ("server", "found"),
+    [
+        ("mcp__plugin_autocompact_autocompact__", ["m4"]),
+        ("autocompact_", ["m4"]),
+        ("mcp__notes__", ["m4", "m9"]),
+    ],
+)
+async def test_a_search_does_not_find_what_this_server_was_asked_and_its_answers(
+    home: Path, server: str, found: list[str]
+) -> None:
+    session = pump(home / "work")
+    session.reply(call("s1", f"{server}memory_search", query="kilopascal"), id="s1")
+    path = keep(session, home, name="pump-1")
+    async with connected(home) as client:
+        arguments = {"query": "kilopascal", "conversation": "pump-1"}
+        first = await called(client, "memory_search", **arguments)
+        session.user([result("s1", json.dumps(first))])
+        path.write_bytes(session.bytes())
+        second = await called(client, "memory_search", **arguments)
+        assert {hit["reference"] for hit in second["results"]} == set(found)
+        answer = await called(client, "memory_expand", ref="m10", conversation="pump-1")
+    assert "kilopascal" in answer["text"]
 
 
 async def page(client: Client, uri: str) -> str:

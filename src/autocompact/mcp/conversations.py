@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from autocompact.agents.transcripts import CURRENT, Transcripts
 from autocompact.compaction.record import Compaction
+from autocompact.core.messages import Message, Part, ToolCall, ToolResult
 from autocompact.core.redacted import Redactor
 from autocompact.core.redaction import KnownSecrets
 from autocompact.core.tokens import Estimator
@@ -26,8 +28,46 @@ from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.stores.naming import StorePlace, is_there
 
+_MOST_PARALLEL = 20
+"""Messages back in which the call of a result is looked for."""
+
 _MOST_KEPT = 4
 """Conversations whose messages and index stay in memory."""
+
+
+def without_echoes(messages: Sequence[Message], *, before: Sequence[Message] = ()) -> list[Message]:
+    """``messages`` as a search looks at them: what was asked of this server, and its answers, say nothing that is not there already.
+
+    A search would else find itself, and its own results, before what was looked for.
+
+    Args:
+        messages: of a conversation, in order.
+        before: those before them.
+    """
+    recent = [*before[-_MOST_PARALLEL:], *messages]
+    asked = {call.id for message in recent for call in message.calls if _is_ours(call.name)}
+    return [
+        replace(message, parts=tuple(_silent(part, asked) for part in message.parts))
+        if asked and not asked.isdisjoint(_ids(message))
+        else message
+        for message in messages
+    ]
+
+
+def _is_ours(tool: str) -> bool:
+    # agents put the name of the server before that of the tool, each in its own way
+    return "autocompact" in tool
+
+
+def _ids(message: Message) -> Iterator[str]:
+    yield from (call.id for call in message.calls)
+    yield from (result.call_id for result in message.results)
+
+
+def _silent(part: Part, asked: Collection[str]) -> Part:
+    if isinstance(part, ToolCall) and part.id in asked:
+        return replace(part, arguments="{}")
+    return replace(part, text="") if isinstance(part, ToolResult) and part.call_id in asked else part
 
 
 class Opened:
@@ -180,7 +220,7 @@ class Conversations:
             held, store, index = (), MemoryStore(), MemoryIndex()
         key, new = Key(conversation=name), session.messages[len(held) :]
         await store.append(key, new, after=len(held))
-        await off_loop(lambda: index.index(key, new))
+        await off_loop(lambda: index.index(key, without_echoes(new, before=held)))
         found = Opened(name=name, agent=agent, path=path, session=session, store=store, index=index)
         self._kept[name] = found
         self._kept.move_to_end(name)
