@@ -1,15 +1,19 @@
 """A folder of recorded sessions under all policies: time, and memory of all processes together.
 
-    python -m benchmarks.what_if [--data DIR] [--megabytes 100] [--processes 2]
+    python -m benchmarks.what_if [--data DIR] [--megabytes 100] [--processes 2] [--reported]
 
 The recordings of the data pack, and of as many as the size needs a second time with other words, so that nothing is known
 from the first; then the same folder again, of which every result is kept. Each run is `autocompact what-if FOLDER
 --recommend` as a user starts it, with a cache of its own.
+
+``--reported`` holds the replay of what was recorded against what the provider reported in the recordings: tokens of all
+requests, and those that its cache served. Sessions count of which the file has the beginning.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import subprocess
@@ -18,7 +22,9 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from autocompact.what_if.comparison import compare_policies
 from benchmarks.retention_cases import DATA
 from benchmarks.speed import verdict
 
@@ -82,16 +88,74 @@ def _resident(pid: int) -> int:
         return 0
 
 
+def reported(path: Path) -> tuple[int, int]:
+    """Tokens of all requests that the provider reported in a session of Claude Code or Codex, and those it served."""
+    found: dict[str, tuple[int, int]] = {}
+    for line in path.read_text("utf-8", "replace").splitlines():
+        try:
+            record: Any = json.loads(line)
+        except ValueError:
+            continue
+        message: Any = record.get("message") or {}
+        payload: Any = record.get("payload") or {}
+        if record.get("type") == "assistant" and not record.get("isSidechain") and message.get("usage"):
+            found[message["id"]] = _of_claude(message["usage"])
+        elif payload.get("type") == "token_count" and payload.get("info"):
+            used = payload["info"]["last_token_usage"]
+            # an event may come twice: the sum so far tells
+            found[str(payload["info"]["total_token_usage"])] = (
+                used["input_tokens"],
+                used["cached_input_tokens"],
+            )
+    return sum(all_of for all_of, _ in found.values()), sum(served for _, served in found.values())
+
+
+def _of_claude(usage: dict[str, Any]) -> tuple[int, int]:
+    read, written = (usage.get(f"cache_{name}_input_tokens") or 0 for name in ("read", "creation"))
+    return usage.get("input_tokens", 0) + read + written, read
+
+
+def print_reported(data: Path) -> None:
+    """Print each session, and the sums by program."""
+    print(
+        f"{'session':44}{'tokens':>12}{'replayed':>12}{'served':>12}{'replayed':>12}{'not':>11}{'replayed':>11}"
+    )
+    for pattern in ("claude_code/*.jsonl", "codex/agentv__*.jsonl"):
+        sums = [0, 0, 0, 0]
+        for path in sorted(data.glob(pattern)):
+            (replayed,) = compare_policies(path, policies=[{"name": "r", "kind": "recorded"}]).sessions
+            figures, told = replayed.figures[0], reported(path)
+            if any("midst" in note for note in replayed.notes) or not told[1] or figures.failed:
+                continue
+            row = [told[0], figures.tokens, told[1], figures.cache_read]
+            sums = [sum(pair) for pair in zip(sums, row, strict=True)]
+            print(_row(path.stem[:43], row), flush=True)
+        print(_row(f"all of {pattern}", sums))
+
+
+def _row(name: str, figures: Sequence[int]) -> str:
+    tokens, replayed, served, read = figures
+    return (
+        f"{name:44}{tokens:12,}{replayed:12,}{served:12,}{read:12,}{tokens - served:11,}{replayed - read:11,}"
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; exit code 2 where the data pack is missing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--megabytes", type=int, default=100)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument(
+        "--reported", action="store_true", help="hold a replay against what was reported, and no more"
+    )
     options = parser.parse_args(arguments)
     if not (options.data / "compactions.jsonl").is_file():
         print(f"no data pack at {options.data}: pass --data", file=sys.stderr)
         return 2
+    if options.reported:
+        print_reported(options.data)
+        return 0
     with tempfile.TemporaryDirectory() as made:
         folder, cache = Path(made) / "sessions", Path(made) / "cache"
         count, total = fill(folder, data=options.data, size=options.megabytes * 1_000_000)
