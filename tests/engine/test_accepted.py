@@ -93,7 +93,7 @@ async def test_a_model_without_a_name_is_told_so() -> None:
     assert "(it lacks name)" in refused(model=model)
 
 
-@pytest.mark.parametrize("given", [{"counter": len}, {"clock": 5}, {"windows": [1]}, {"reserve": -1}])
+@pytest.mark.parametrize("given", [{"counter": 5}, {"clock": 5}, {"windows": [1]}, {"reserve": -1}])
 async def test_every_other_part_is_checked_too(given: dict[str, object]) -> None:
     (name,) = given
     assert refused(**given).startswith(f"{name} ")
@@ -149,3 +149,26 @@ async def test_decisions_that_cannot_be_read_stop_nobody(
 def test_a_gateway_takes_no_window_that_is_none(window: int) -> None:
     with pytest.raises(InvalidInput, match=r"^window is"):
         Config(upstreams={"openai": "http://127.0.0.1:9"}, namespace_key=b"k" * 16, window=window)
+
+
+async def test_a_function_counts_tokens() -> None:
+    def words(text: str) -> int:
+        return len(text.split())
+
+    async with Compactor(MemoryStore(), counter=words, window=8_000) as compactor:
+        conversation = await compactor.open("c")
+        await conversation.say("one two three " * 500)
+        assert 1_500 <= conversation.usage().used < 1_700
+
+
+@pytest.mark.parametrize("answer", ["7", -1, 1.5, None])
+async def test_a_function_that_does_not_return_a_count_is_named(answer: Any) -> None:
+    def words(text: str) -> Any:
+        return answer
+
+    async with Compactor(MemoryStore(), counter=words) as compactor:
+        conversation = await compactor.open("c")
+        with pytest.raises(
+            InvalidInput, match=r"the counter 'function:words' returned .*: return the number"
+        ):
+            await conversation.say("Hello")

@@ -8,7 +8,7 @@ from pathlib import Path
 from autocompact.compaction.modes import MODES, Mode
 from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidInput
-from autocompact.models.function import Function, FunctionModel
+from autocompact.models.function import Count, Function, FunctionCounter, FunctionModel
 from autocompact.ports import Clock, ConversationStore, Model
 
 _STORE = ("append", "load", "read", "commit", "compactions", "acquire", "release", "aclose")
@@ -63,17 +63,20 @@ def checked_mode(mode: Mode) -> Mode:
     raise InvalidInput(f"mode is {_named(mode)}: give a Mode, e.g. MODES['default']; there are {names}")
 
 
-def checked_counter(counter: Counter | None) -> Counter | None:
-    """The counter of tokens.
+def checked_counter(counter: Counter | Count | None) -> Counter | None:
+    """The counter of tokens; a function as the counter that it is.
 
     Raises:
-        InvalidInput: it is none.
+        InvalidInput: it is neither.
     """
-    if counter is not None and _lacks(counter, ("count", "name")):
-        raise InvalidInput(
-            f"counter is {_named(counter)}: give an object with a `name` and `count(text) -> int`{_or_called(counter)}"
-        )
-    return counter
+    if counter is None or not _lacks(counter, ("count", "name")):
+        return counter  # pyright: ignore[reportReturnType] - it has what a counter has
+    if callable(counter) and not isinstance(counter, type):
+        return FunctionCounter(counter)
+    raise InvalidInput(
+        f"counter is {_named(counter)}: give an object with a `name` and `count(text) -> int`{_or_called(counter)}, or a "
+        "function that takes a text and returns its tokens"
+    )
 
 
 def checked_clock(clock: Clock | None) -> Clock | None:

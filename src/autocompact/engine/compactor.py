@@ -26,7 +26,7 @@ class Compactor(Shared):
         window: tokens of the model's window; None goes by what the model says, or by its name.
         windows: windows of models by the beginning of their names; they go before the table of known models.
         reserve: tokens kept for the reply; None takes a share of the window.
-        counter: counts tokens; None takes the one that suits the model.
+        counter: counts tokens, an object or a function; None takes the one that suits the model.
         memory_folder: where CONTEXT_ARCHIVE.md gets an entry per compaction, and DECISIONS.md is read from.
         keep_metrics: keep the figures of each compaction with its entry.
         clock: what time it is.

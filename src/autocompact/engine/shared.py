@@ -34,7 +34,7 @@ from autocompact.engine.guarded import GuardedModel
 from autocompact.engine.summariser import Summariser
 from autocompact.errors import InvalidInput, log_data
 from autocompact.events import Subscriber, Subscribers
-from autocompact.models.function import Function
+from autocompact.models.function import Count, Function
 from autocompact.models.skills import load_skill
 from autocompact.models.vocabulary import default_counter
 from autocompact.ports import Behind, Clock, ConversationStore, Model, SystemClock, Workers
@@ -73,7 +73,7 @@ class Shared:
         window: int | None = None,
         windows: Mapping[str, int] | None = None,
         reserve: int | None = None,
-        counter: Counter | None = None,
+        counter: Counter | Count | None = None,
         memory_folder: str | Path | None = None,
         keep_metrics: bool = True,
         clock: Clock | None = None,

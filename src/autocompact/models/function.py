@@ -1,11 +1,11 @@
-"""A function as a model: for whoever has a client of their own, or wants to try one out."""
+"""A function as a model, or as a counter of tokens: for whoever has a client of their own, or wants to try one out."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable, iscoroutinefunction, signature
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from autocompact.core.messages import Message
 from autocompact.core.tokens import Counter, Estimator, message_cost
@@ -16,6 +16,34 @@ from autocompact.wire import plain_messages
 Answer: TypeAlias = str | ModelReply
 Function: TypeAlias = Callable[[list[dict[str, object]]], Answer | Awaitable[Answer]]
 """Takes the messages as OpenAI's API has them, e.g. ``[{"role": "user", "content": "Hello."}]``; returns the reply."""
+
+Count: TypeAlias = Callable[[str], int]
+"""Takes a text; returns its tokens."""
+
+
+class FunctionCounter:
+    """Implements `autocompact.core.tokens.Counter` over a function. It is called from threads, too.
+
+    Args:
+        function: counts the tokens of a text.
+    """
+
+    def __init__(self, function: Count) -> None:
+        self.name = f"function:{getattr(function, '__name__', type(function).__name__)}"
+        self._function = function
+
+    def count(self, text: str) -> int:
+        """Tokens of ``text``.
+
+        Raises:
+            InvalidInput: the function did not return how many.
+        """
+        tokens = cast("object", self._function(text))
+        if not isinstance(tokens, int) or tokens < 0:
+            raise InvalidInput(
+                f"the counter {self.name!r} returned {type(tokens).__name__} {str(tokens)[:40]!r}: return the number of tokens"
+            )
+        return tokens
 
 
 class FunctionModel:
