@@ -274,6 +274,35 @@ async def test_a_provider_that_says_too_large_gets_one_smaller_request():
     assert sizes[1] <= sizes[0] * 3 // 4
 
 
+class Refused(Exception):
+    """As an SDK raises it for a response of its provider."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.status_code = 400
+        self.body = {"error": {"message": message, "type": "invalid_request_error"}}
+
+
+async def test_the_call_of_an_attempt_may_be_a_plain_function_of_any_client():
+    conversation = await compactor().open("invoices")
+    await work(conversation, 20)
+    errors = [Refused("prompt is too long: 210000 tokens > 200000 maximum"), None]
+    sizes: list[int] = []
+
+    def call(context: object) -> dict[str, str]:
+        sizes.append(conversation.internals.replica.cost().tokens)
+        if error := errors.pop(0):
+            raise error
+        return {"text": "fine"}
+
+    assert await conversation.attempt(call) == {"text": "fine"}
+    assert sizes[1] <= sizes[0] * 3 // 4
+    errors.append(Refused("tools.0: Input should be an object"))
+    with pytest.raises(Refused, match="should be an object"):
+        await conversation.attempt(call)
+    assert len(sizes) == 3
+
+
 async def test_the_second_overflow_reaches_the_caller():
     conversation = await compactor().open("invoices")
     await work(conversation, 20)

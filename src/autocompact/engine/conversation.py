@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from inspect import isawaitable
+from typing import Any, TypeVar, overload
 
 from autocompact.compaction.transcript import Context
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
@@ -33,11 +34,18 @@ from autocompact.engine.records import Records
 from autocompact.engine.replica import Replica
 from autocompact.engine.shared import Shared
 from autocompact.engine.work import CompactionResult
-from autocompact.errors import AutocompactError, IncompressibleContext, InvalidInput, ModelOverflow
-from autocompact.ports import Key, ModelReply
+from autocompact.errors import AutocompactError, IncompressibleContext, InvalidInput
+from autocompact.models.sdk_errors import is_overflow
+from autocompact.ports import Key
 from autocompact.stores.fork import copy_conversation
 from autocompact.wire import check_raw, from_mapping, plain_messages
 from autocompact.wire.items import Items, reported_usage, system_text, tools_json
+
+T = TypeVar("T")
+
+
+async def _answered(answer: object) -> object:
+    return await answer if isawaitable(answer) else answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,25 +317,39 @@ class Conversation:
             self._replica.use_tools(schemas, system=meter.system if system is None else system)
         return await self.internals.fitting.ready()
 
-    async def attempt(self, call: Callable[[Context], Awaitable[ModelReply]]) -> ModelReply:
+    @overload
+    async def attempt(self, call: Callable[[Context], Awaitable[T]]) -> T: ...
+
+    @overload
+    async def attempt(self, call: Callable[[Context], T]) -> T: ...
+
+    async def attempt(self, call: Callable[[Context], object]) -> object:
         """Make room, call the model, and if it says that the request is too large, compact without it and retry once.
 
         Tools and a system prompt outside of the log are those that `ready` was told of last.
 
+        Args:
+            call: sends the context by whichever client; what it returns, or an awaitable gives, is returned. It is called on
+                the event loop: a client that blocks belongs in `asyncio.to_thread`.
+
         Raises:
-            ModelError: what ``call`` raised, the second time, or for another reason, or where nothing can be gained.
+            Exception: what ``call`` raised, the second time, or for another reason than the size of the request, or where
+                nothing can be gained. The size is told by `ModelOverflow` and by the errors of the providers' SDKs.
         """
+        context = await self.ready()
         try:
-            return await call(await self.ready())
-        except ModelOverflow as overflow:
+            return await _answered(call(context))
+        except Exception as error:
+            if is_overflow(error) is None:
+                raise
             await self.internals.background.wait_idle()
             try:
                 shrunk = await self.internals.fitting.shrink()
-            except IncompressibleContext as error:
-                raise overflow from error
+            except IncompressibleContext as refused:
+                raise error from refused
             if not shrunk:
                 raise
-        return await call(self.context())
+        return await _answered(call(self.context()))
 
     async def compact(self, focus: str = "") -> CompactionResult:
         """Compact now, because somebody asks for it.
