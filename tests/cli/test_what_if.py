@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import autocompact.cli
+from autocompact.cli.comparing import table
 from autocompact.settings.document import read_document
+from autocompact.what_if.billing import pricing_for
+from autocompact.what_if.figures import figures_of
+from autocompact.what_if.policies import WhatIf
+from autocompact.what_if.simulation import Outcome
 from tests.cli.program import ANTHROPIC, CODING, DATA, OPENAI, ROOT, Program
 from tests.sessions.claude_lines import Claude, call, result, text
 
@@ -271,6 +277,13 @@ def test_what_is_missing_is_said(program: Program, policies: Path, tmp_path: Pat
     assert document["prices"] is None
     assert document["policies"][0]["cost"] is None
     assert any("'no-such-model' is not known" in note for note in document["notes"])
+
+
+def test_only_figures_are_shown_as_the_best() -> None:
+    outcome = Outcome(policy=WhatIf(name="a"), pricing=pricing_for("claude-opus-4-5"), peak=5)
+    few, many = figures_of(outcome), replace(figures_of(outcome), name="b", peak=9)
+    _, best, _ = table([few, many])
+    assert re.findall(r"\x1b\[32m *([^ ]+?)\x1b", best) == ["5"]
 
 
 def test_a_client_that_had_the_cache_hold_for_an_hour_is_billed_so(

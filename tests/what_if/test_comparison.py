@@ -11,6 +11,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from autocompact import Comparison, InvalidInput, UnreadableSession, compare_policies
+from autocompact.what_if.comparison import Assumed, File, compare_files
+from autocompact.what_if.policies import given_policies
 from tests.cli.program import ANTHROPIC, OPENAI, ROOT
 
 GUIDE = (ROOT / "docs" / "guides" / "what-if.md").read_text("utf-8")
@@ -49,6 +51,19 @@ async def test_it_can_be_called_where_a_loop_runs_as_in_a_notebook() -> None:
     found = compare_policies(OPENAI, policies=NONE)
     assert isinstance(found, Comparison)
     assert found.policies["all of it"].requests > 0
+
+
+def test_how_many_policies_are_through_is_told_where_one_session_is_replayed() -> None:
+    seen: list[tuple[int, int]] = []
+    policies = given_policies([*NONE, {"name": "ours"}, {"name": "masks", "kind": "masks"}])
+
+    def told(done: int, whole: int) -> None:
+        seen.append((done, whole))
+
+    files = [File(path=OPENAI, name="a")]
+    (found,) = compare_files(files, assumed=Assumed(policies=policies), processes=2, told=told)
+    assert found.result is not None
+    assert seen == [(0, 3), (1, 3), (2, 3)]
 
 
 @pytest.mark.requirement("E10")

@@ -97,4 +97,5 @@ def _cell(figures: Figures, column: str, *, width: int, best: dict[str, float]) 
     text = f"{shown(column, value):>{width}}"
     if column == "failed" and value:
         return click.style(text, fg="red")
-    return click.style(text, fg="green") if not figures.failed and best.get(column) == value else text
+    is_best = value is not None and not figures.failed and best.get(column) == value
+    return click.style(text, fg="green") if is_best else text

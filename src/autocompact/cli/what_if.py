@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from autocompact.cli.values import complete_file, count
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.history.paths import cache_folder
-from autocompact.ui.terminal.output import display, progress, tell, width
+from autocompact.ui.terminal.output import Progress, display, progress, tell, width
 from autocompact.ui.text import visible
 from autocompact.what_if.billing import read_prices
 from autocompact.what_if.comparison import (
@@ -135,7 +135,7 @@ def what_if(
         results = _results(assumed) if cache else None
         seen = _Seen(draws=out is not None)
         processes = processes or processes_here()
-        replays = compare_files(files, assumed=assumed, results=results, processes=processes)
+        replays = partial(compare_files, files, assumed=assumed, results=results, processes=processes)
         for found in _progressing(replays, files):
             seen.add(found)
             _show(found, as_json=as_json, alone=assumed.alone)
@@ -232,14 +232,23 @@ def _files(session: str, stack: ExitStack) -> Iterator[File]:
         yield File(path=source.path, name=source.name)
 
 
-def _progressing(found: Iterator[Compared], files: Sequence[File]) -> Iterator[Compared]:
-    """``found``, with the work that goes on shown on a terminal, by the sizes of ``files``."""
+def _progressing(replays: Callable[..., Iterator[Compared]], files: Sequence[File]) -> Iterator[Compared]:
+    """Yield from ``replays``, with the work that goes on shown on a terminal: by the sizes of ``files``, else by policies."""
     sizes = [file.path.stat().st_size if file.path.is_file() else 0 for file in files]
+    shown: Progress | None = None
+
+    def told(done: int, whole: int) -> None:
+        if shown is not None and len(files) == 1:
+            shown.begin("", whole=whole)
+            shown.advance(done)
+
+    found = replays(told=told)
     for number, file in enumerate(files):
         many = f" ({number + 1:,} of {len(files):,})" if len(files) > 1 else ""
         with progress(f"Replaying {file.name}{many}") as work:
-            work.begin("", whole=sum(sizes) if many else 0)
-            work.advance(sum(sizes[:number]))
+            shown = work
+            shown.begin("", whole=sum(sizes) if many else 0)
+            shown.advance(sum(sizes[:number]))
             result = next(found)
         yield result
 

@@ -37,7 +37,7 @@ from autocompact.what_if.policies import WhatIf, default_policies, given_policie
 from autocompact.what_if.recommending import Recommendation, recommended
 from autocompact.what_if.replays import Replayed, replayed
 from autocompact.what_if.results import Results
-from autocompact.what_if.simulation import simulate
+from autocompact.what_if.simulation import Outcome, simulate
 
 T = TypeVar("T")
 
@@ -97,7 +97,17 @@ class Compared:
     problem: str = ""
 
 
-def compare_session(session: Session, *, name: str, assumed: Assumed) -> Replayed | None:
+Told: TypeAlias = Callable[[int, int], None]
+"""Is told how many policies a session was replayed under by now, and of how many."""
+
+
+def _untold(done: int, whole: int) -> None:
+    del done, whole
+
+
+def compare_session(
+    session: Session, *, name: str, assumed: Assumed, told: Told = _untold
+) -> Replayed | None:
     """Replay ``session`` under each policy; None if no reply of a model is in it."""
     course = _course(session, name=name, assumed=assumed)
     if not course.requests:
@@ -109,7 +119,11 @@ def compare_session(session: Session, *, name: str, assumed: Assumed) -> Replaye
         hour_cache=session.hour_cache,
     )
     policies = assumed.policies or _usual(course, alone=assumed.alone)
-    return replayed(course, [_run(simulate(course, each, pricing=pricing)) for each in policies])
+    outcomes: list[Outcome] = []
+    for policy in policies:
+        told(len(outcomes), len(policies))
+        outcomes.append(_run(simulate(course, policy, pricing=pricing)))
+    return replayed(course, outcomes)
 
 
 def _course(session: Session, *, name: str, assumed: Assumed) -> Course:
@@ -148,7 +162,12 @@ Starter: TypeAlias = Callable[[File], Answer]
 
 
 def compare_files(
-    files: Sequence[File], *, assumed: Assumed, results: Results | None = None, processes: int = 1
+    files: Sequence[File],
+    *,
+    assumed: Assumed,
+    results: Results | None = None,
+    processes: int = 1,
+    told: Told = _untold,
 ) -> Generator[Compared]:
     """Replay each file, and yield it in the order of ``files``.
 
@@ -157,6 +176,7 @@ def compare_files(
         assumed: of all of them.
         results: those of earlier runs; None replays everything.
         processes: how many sessions are replayed at the same time.
+        told: of the progress within a session, where this process replays it.
     """
     keyed = [(file, results.key(file.path) if results else "") for file in files]
     large = sum(file.path.stat().st_size for file in files if file.path.is_file()) >= LEAST_SHARED
@@ -164,7 +184,7 @@ def compare_files(
     # a few more than are at work, so that no process waits for the one whose turn it is to be shown
     ahead = 4 * processes if shared else 0
     waiting: deque[tuple[str, Answer]] = deque()
-    with _in_processes(processes, assumed) if shared else _here(assumed) as start:
+    with _in_processes(processes, assumed) if shared else _here(assumed, told=told) as start:
         for file, key in keyed:
             kept = results.find(key) if results else None
             done = kept and Compared(file=file, result=replace(kept, name=file.name))
@@ -192,19 +212,19 @@ def _ended(key: str, answer: Answer, *, results: Results | None) -> Compared:
     return found
 
 
-def _compare_file(file: File, assumed: Assumed) -> Compared:
+def _compare_file(file: File, assumed: Assumed, *, told: Told = _untold) -> Compared:
     try:
         session = read_session(file.path)
     except UnreadableSession as error:
         # by its name for people: stdin is read from a copy
         return Compared(file=file, problem=str(error).replace(repr(str(file.path)), repr(file.name)))
-    result = compare_session(session, name=file.name, assumed=assumed)
+    result = compare_session(session, name=file.name, assumed=assumed, told=told)
     return Compared(file=file, result=result, problem="" if result else nothing_in([file.name]))
 
 
-def _here(assumed: Assumed) -> AbstractContextManager[Starter]:
+def _here(assumed: Assumed, *, told: Told) -> AbstractContextManager[Starter]:
     """Replay in this process, when the answer is asked for."""
-    return nullcontext(lambda file: partial(_compare_file, file, assumed))
+    return nullcontext(lambda file: partial(_compare_file, file, assumed, told=told))
 
 
 @contextmanager

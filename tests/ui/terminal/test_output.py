@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import termios
 import threading
 from pathlib import Path
 
@@ -68,6 +69,21 @@ def test_long_work_is_shown_on_a_terminal_and_wiped_away() -> None:
     first, *_, wiped, rest = screen.getvalue().split("\r")[1:]
     assert first == "Reading x … 0 s"
     assert (wiped.strip(), len(wiped) >= len(first), rest) == ("", True, "")
+
+
+def test_of_a_line_that_the_terminal_has_no_columns_for_the_end_is_shown() -> None:
+    master, slave = os.openpty()
+    try:
+        termios.tcsetwinsize(slave, (24, 40))
+        with (
+            open(slave, "w", encoding="utf-8") as screen,
+            progress(f"Reading {'deep/' * 30}x.jsonl", stream=screen, patience=0),
+        ):
+            shown = os.read(master, 4_096).decode().strip("\r")
+    finally:
+        os.close(master)
+    assert len(shown) < 40
+    assert shown == "…deep/deep/deep/deep/deep/x.jsonl … 0 s"
 
 
 def test_the_stage_and_the_share_of_it_are_shown_and_a_shorter_one_leaves_nothing_of_a_longer() -> None:

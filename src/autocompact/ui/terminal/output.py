@@ -104,6 +104,10 @@ def _show(work: Progress, *, screen: TextIO, done: threading.Event, patience: fl
     longest = 0
     while True:
         shown = f"{visible(str(work))} … {time.monotonic() - start:.0f} s"
+        room = columns(screen) - 1
+        # a line that wraps cannot be written over: of a long path the end stays, and how far the work is
+        if 0 < room < len(shown):
+            shown = f"…{shown[1 - room :]}"
         longest = max(longest, len(shown))
         # padded: what a longer stage left there goes
         screen.write(f"\r{shown:<{longest}}")
