@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.warm import command
+
 HOOK = ("-P", "-m", "autocompact.agents.hook")
 
 
@@ -46,7 +48,7 @@ def log(home: Path) -> bytes:
 def shown(home: Path, name: str) -> bytes:
     """What `autocompact show` prints of a message in the store."""
     done = subprocess.run(
-        (sys.executable, "-m", "autocompact", "show", name),
+        (*command(), "show", name),
         capture_output=True,
         env={"PATH": os.environ["PATH"], "XDG_DATA_HOME": str(home / "data")},
         check=True,

@@ -21,6 +21,7 @@ from autocompact.core.tokens import Estimator
 from tests.house.source import ROOT
 from tests.mcp.home import KEY, RULE, SUMMARY, pump
 from tests.sessions.claude_lines import Claude
+from tests.warm import command
 
 pytestmark = pytest.mark.requirement("F1")
 
@@ -209,7 +210,7 @@ def test_the_preparation_archives_the_session(session: Session) -> None:
     done = hooked(session.folder, as_json(session, "PreCompact", trigger="auto"), "work")
     assert done.returncode == 0
     shown = subprocess.run(
-        (sys.executable, "-m", "autocompact", "show", "claude-code-s-1:m4"),
+        (*command(), "show", "claude-code-s-1:m4"),
         capture_output=True,
         env={"PATH": os.environ["PATH"], "XDG_DATA_HOME": str(session.folder / "data")},
         check=True,

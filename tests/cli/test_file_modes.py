@@ -16,6 +16,7 @@ import pytest
 from autocompact.testing import FakeProvider
 from tests.cli.program import CODING, environment
 from tests.ui.web.harness import free_port
+from tests.warm import command
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
 by_umask = pytest.mark.parametrize("umask", [0o000, 0o022], ids=oct)
@@ -31,8 +32,9 @@ def modes(folder: Path) -> dict[str, str]:
 
 def run(home: Path, *arguments: str | Path, umask: int) -> None:
     env = environment(HOME=str(home), XDG_DATA_HOME=str(home / "data"), XDG_CONFIG_HOME=str(home / "config"))
-    command = [sys.executable, "-m", "autocompact", *map(str, arguments)]
-    ended = subprocess.run(command, env=env, umask=umask, cwd=home, capture_output=True, check=False)
+    ended = subprocess.run(
+        [*command(), *map(str, arguments)], env=env, umask=umask, cwd=home, capture_output=True, check=False
+    )
     assert ended.returncode == 0, ended.stderr.decode()
 
 
@@ -48,9 +50,8 @@ def test_files_that_commands_write_are_for_the_owner_alone(tmp_path: Path, umask
 
 @by_umask
 def test_files_that_upkeep_writes_are_for_the_owner_alone(tmp_path: Path, umask: int) -> None:
-    command = [sys.executable, "-c", "from autocompact.cli.upkeep import main; raise SystemExit(main())"]
     ended = subprocess.run(
-        [*command, "--dir", tmp_path / "memory", "--session-now", CODING, "--report", "2026-03"],
+        [*command("compress-context"), "--dir", tmp_path / "memory", "--session-now", CODING, "--report", "2026-03"],
         env=environment(HOME=str(tmp_path), XDG_DATA_HOME=str(tmp_path / "data")),
         umask=umask, cwd=tmp_path, capture_output=True, check=False,
     )  # fmt: skip
@@ -89,7 +90,7 @@ async def test_files_that_a_server_writes_are_for_the_owner_alone(tmp_path: Path
             str(free_port()),
         )
         server = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "autocompact", *options, env=env, umask=umask, cwd=tmp_path,
+            *command(), *options, env=env, umask=umask, cwd=tmp_path,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from tests.cli.program import Program, environment, started
 from tests.sessions.claude_lines import Claude, call, jsonl, result, text
+from tests.warm import command
 
 ROWS = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ" + f"C7abcdEFGH01{row:02}" for row in range(12)]
 KEY = ["-----BEGIN PRIVATE KEY-----", *ROWS, "-----END PRIVATE KEY-----"]
@@ -98,10 +98,8 @@ def test_a_summary_that_is_handed_in_is_redacted(program: Program, tmp_path: Pat
 def test_what_upkeep_writes_of_a_session_has_no_secret(tmp_path: Path) -> None:
     path = session(tmp_path / "s.jsonl", plain(KEY))
     folder = tmp_path / "memory"
-    command = [sys.executable, "-c", "from autocompact.cli.upkeep import main; raise SystemExit(main())"]
-
     ended = subprocess.run(
-        [*command, "--dir", folder, "--session-now", path, "--report", "2026-03"],
+        [*command("compress-context"), "--dir", folder, "--session-now", path, "--report", "2026-03"],
         env=environment(HOME=str(tmp_path), XDG_DATA_HOME=str(tmp_path / "data")), cwd=tmp_path, capture_output=True, check=False,
     )  # fmt: skip
 

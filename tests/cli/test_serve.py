@@ -26,6 +26,7 @@ from autocompact.gateway.server import listening, running
 from autocompact.settings import load_settings
 from autocompact.stores.sqlite_file import APPLICATION_ID
 from autocompact.testing import Answer, FakeProvider
+from tests.warm import command
 
 PROGRAM = """
 import json, os, urllib.request
@@ -90,11 +91,12 @@ def free_port() -> int:
         return bound.getsockname()[1]
 
 
-async def started(*arguments: str | Path | int, pipe_in: bool = False) -> asyncio.subprocess.Process:
+async def started(
+    *arguments: str | Path | int, pipe_in: bool = False, cold: bool = False
+) -> asyncio.subprocess.Process:
+    """A process of the program; a cold one reads its modules itself."""
     return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "autocompact",
+        *((sys.executable, "-m", "autocompact") if cold else command()),
         *map(str, arguments),
         stdin=asyncio.subprocess.PIPE if pipe_in else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -102,9 +104,9 @@ async def started(*arguments: str | Path | int, pipe_in: bool = False) -> asynci
     )
 
 
-async def ended(*arguments: str | Path | int) -> tuple[int | None, str, str]:
+async def ended(*arguments: str | Path | int, cold: bool = False) -> tuple[int | None, str, str]:
     """Exit code, stdout and stderr."""
-    process = await started(*arguments)
+    process = await started(*arguments, cold=cold)
     out, err = await process.communicate()
     return process.returncode, out.decode().strip(), err.decode()
 
@@ -130,7 +132,8 @@ async def test_wrap_points_a_command_at_a_gateway_of_its_own_and_ends_as_it_ends
     async with FakeProvider() as provider:
         upstream = f"openai={provider.url}"
         db = tmp_path / "gw.db"
-        told = await ended("wrap", "--db", db, "--upstream", upstream, "--", sys.executable, "-c", PROGRAM)
+        options = ("--db", db, "--upstream", upstream)
+        told = await ended("wrap", *options, "--", sys.executable, "-c", PROGRAM, cold=True)
     assert told == (7, "Echo this", ONE_CAME)
     key = tmp_path / "gw.db.key"
     assert len(key.read_bytes()) == 32
@@ -317,7 +320,7 @@ async def test_who_is_told_to_drain_shortly_cuts_a_stream_that_goes_on() -> None
 
 
 async def told_to_listen(*arguments: str | Path | int) -> asyncio.subprocess.Process:
-    process = await started("serve", *arguments)
+    process = await started("serve", *arguments, cold=True)
     assert process.stderr is not None
     while b"kept in" not in (line := await process.stderr.readline()):
         assert line, "it ended"

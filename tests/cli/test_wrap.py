@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.testing import FakeProvider
+from tests.warm import command
 
 REQUEST = """
 import json, os, sys, urllib.request
@@ -63,7 +64,7 @@ async def wrap(
         (folder / name).chmod(0o755)
     usual = {"PATH": f"{folder}:{os.environ['PATH']}", "HOME": str(home), "TMPDIR": str(home)}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "autocompact", "wrap", *arguments),
+        *(*command(), "wrap", *arguments),
         cwd=home,
         env=usual | {"XDG_DATA_HOME": str(home / "data"), "AUTOCOMPACT_GATEWAY_PORT": "1"} | environ,
         stdin=asyncio.subprocess.DEVNULL,

@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from autocompact.stores.memory_index import MemoryIndex
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeProvider
 from tests.gateway.serving import gateway_before
+from tests.warm import command
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E7")]
 
@@ -87,9 +87,7 @@ async def test_an_agent_without_the_tools_is_told_a_command_that_shows_what_left
     note = re.search(r"If you can run commands, `(autocompact show [^`]+)` shows it", texts_of(bodies[-1]))
     assert note is not None
     _, *arguments = shlex.split(note[1].replace("m123", "m3"))
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "autocompact", *arguments), stdout=asyncio.subprocess.PIPE
-    )
+    process = await asyncio.create_subprocess_exec(*(*command(), *arguments), stdout=asyncio.subprocess.PIPE)
     shown, _ = await process.communicate()
     assert (process.returncode, b"Line of part 0. " * 120 in shown) == (0, True), shown
 
