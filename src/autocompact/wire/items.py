@@ -40,7 +40,10 @@ class Items:
 
     def __init__(self, messages: Sequence[object], *, dialect: Dialect) -> None:
         if dialect not in DIALECTS:
-            raise InvalidInput(f"dialect is {dialect!r}: choose one of {', '.join(map(repr, DIALECTS))}")
+            raise InvalidInput(
+                f"dialect is {dialect!r}: choose one of {', '.join(map(repr, DIALECTS))}; a framework's own messages go "
+                "through `autocompact.adapters.held.Held`"
+            )
         if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance] - not every caller is typed
             raise InvalidInput(
                 f"messages is of type {type(messages).__name__}: give the whole list of messages"
