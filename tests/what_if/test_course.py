@@ -134,9 +134,11 @@ def test_files_that_are_read_again_are_found_unless_they_were_edited_between() -
 def test_the_names_of_the_next_calls_are_what_is_wanted() -> None:
     found = course(work(NEXT_CALLS + 10))
     wanted = found.wanted_after(2)
-    assert wanted == {f"file_{number}.py" for number in range(NEXT_CALLS)}
+    assert wanted == {f"file_{number}.py": 3 + 4 * number for number in range(NEXT_CALLS)}
+    # each turn has two requests, for the call and for the answer
+    assert [found.request_of(seq) for seq in (3, 5, 7, 9)] == [1, 2, 3, 4]
     assert found.occurrences["file_3.py"] == [14, 15, 17]
-    assert found.wanted_after(10_000) == frozenset()
+    assert found.wanted_after(10_000) == {}
 
 
 def test_a_text_is_counted_once() -> None:

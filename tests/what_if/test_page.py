@@ -199,6 +199,7 @@ def test_why_a_request_costs_more_is_said(how: dict[str, Any], summary: int, tol
         needs=Kept(),
         rules=Kept(),
         missing=(),
+        missed=(),
         unstated=(),
     )
     assert reason(replace(point, **how), loss, cached=True) == told

@@ -195,10 +195,18 @@ class Course:
                 found.setdefault(name, []).append(message.seq)
         return found
 
-    def wanted_after(self, seq: int) -> frozenset[str]:
-        """The names that the `NEXT_CALLS` calls from message ``seq`` on use."""
+    def wanted_after(self, seq: int) -> Mapping[str, int]:
+        """The names that the `NEXT_CALLS` calls from message ``seq`` on use, each with the message of the first such call."""
         start = bisect_left(self.calls, seq, key=lambda call: call[0])
-        return frozenset(name for _, used in islice(self.calls, start, start + NEXT_CALLS) for name in used)
+        found: dict[str, int] = {}
+        for called, used in islice(self.calls, start, start + NEXT_CALLS):
+            for name in used:
+                found.setdefault(name, called)
+        return found
+
+    def request_of(self, seq: int) -> int:
+        """The number of the request, from 1, whose reply message ``seq`` belongs to."""
+        return bisect_left(self.requests, seq, key=lambda request: request.index)
 
     def read_again_between(self, first: int, last: int) -> Sequence[ReadAgain]:
         """Files that messages ``first`` to ``last`` read again."""

@@ -74,6 +74,7 @@ def _loss(loss: Loss) -> dict[str, Any]:
         "rules": loss.rules.needed,
         "rules_kept": loss.rules.kept,
         "missing": list(loss.missing),
+        "missed": list(loss.missed),
         "unstated": list(loss.unstated),
     }
 

@@ -51,6 +51,7 @@ class Loss:
         needs: of the calls that follow.
         rules: of what has left by then.
         missing: names of needs that are not kept.
+        missed: by name, the number of the request whose reply uses it first.
         unstated: rules that are not kept.
     """
 
@@ -64,6 +65,7 @@ class Loss:
     needs: Kept
     rules: Kept
     missing: tuple[Redacted, ...]
+    missed: tuple[int, ...]
     unstated: tuple[Redacted, ...]
 
 
@@ -123,11 +125,8 @@ def loss_of(
     gone = Gone(context.compaction, prompt=course.prompt)
     made = "\n".join(content(each) for each in context.messages if not each.seq or each.changed)
     known = names(made)
-    wanted = sorted(
-        name
-        for name in course.wanted_after(seq + 1)
-        if gone.all_of(course.occurrences.get(name, ()), last=seq)
-    )
+    used = course.wanted_after(seq + 1)
+    wanted = sorted(name for name in used if gone.all_of(course.occurrences.get(name, ()), last=seq))
     missing = [name for name in wanted if name not in known]
     rules, unstated = _rules(course, context, gone=gone)
     return Loss(
@@ -141,6 +140,7 @@ def loss_of(
         needs=Kept(needed=len(wanted), kept=len(wanted) - len(missing)),
         rules=rules,
         missing=tuple(redact(name) for name in missing[:SHOWN]),
+        missed=tuple(course.request_of(used[name]) for name in missing[:SHOWN]),
         unstated=unstated,
     )
 

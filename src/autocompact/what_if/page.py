@@ -31,7 +31,15 @@ MOST_DRAWN = 20
 MOST_LOSSES = 60
 """Compactions of one policy that are listed."""
 
-LOSSES = ("before request", "step", "tokens", "messages left", "needs", "rules", "what was missing")
+LOSSES = (
+    "before request",
+    "step",
+    "tokens",
+    "messages left",
+    "needs",
+    "rules",
+    "what was missing, at request",
+)
 """Columns of the table of compactions."""
 
 COLUMNS = (
@@ -214,7 +222,10 @@ def _left(outcome: Outcome, *, index: int, hidden: bool) -> str:
 
 def _row(loss: Loss) -> str:
     missing = [
-        *(f"<code>{escape(name)}</code>" for name in loss.missing),
+        *(
+            f"<code>{escape(name)}</code>&nbsp;({request:,})"
+            for name, request in zip(loss.missing, loss.missed, strict=True)
+        ),
         *(f"“{escape(text)}”" for text in loss.unstated),
     ]
     more = loss.needs.needed - loss.needs.kept - len(loss.missing)
