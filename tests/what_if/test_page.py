@@ -232,6 +232,8 @@ def test_several_sessions_have_a_table_of_their_sums(found: list[Outcome]) -> No
     assert "All sessions together" in html
     assert "every session was replayed under it: &#x27;&lt;more&gt;&#x27; (1 of 2)" in html
     assert html.count('class="session"') == 2
+    assert "sessions are drawn" not in html
+    assert "The first 1 of 3 sessions are drawn." in page_of([section(found)], Together.of([figures] * 3))
     assert f"${2 * (figures[-1].cost or 0):,.2f}" in html
 
 

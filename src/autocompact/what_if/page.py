@@ -119,6 +119,9 @@ def page_of(
         body += ["<h2>All sessions together</h2>", _table(together.figures)]
         if together.note:
             body.append(f'<p class="note">{escape(together.note)}</p>')
+        if together.sessions > len(sections):
+            told = f"The first {len(sections)} of {together.sessions:,} sessions are drawn."
+            body.append(f'<p class="note">{told}</p>')
     body += [f'<p class="note">{escape(LEGEND)}</p>', *sections]
     here = files("autocompact.what_if")
     style, script = (here.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
