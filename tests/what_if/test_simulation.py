@@ -247,6 +247,8 @@ def test_the_usual_policies_fit_the_window() -> None:
         "window 200k",
         "window 1M",
     ]
+    small = [each.name for each in default_policies(window=64_000, has_records=False, has_summaries=False)]
+    assert small[3:5] == ["at 50k", "50k, unprepared"]
     more = [each.name for each in default_policies(window=1_000_000, has_records=True, has_summaries=True)]
     assert {"as recorded", "recorded summaries", "at 200k"} < set(more)
     assert "window 1M" not in more

@@ -35,6 +35,10 @@ WINDOWS = (32_000, 128_000, 200_000, 1_000_000)
 """Windows that are tried besides the session's own, in tokens."""
 
 
+UNPREPARED: Preset = "100k"
+"""The threshold at which compactions are tried unprepared as well, where the window has room for it."""
+
+
 class WhatIf(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A policy to compare.
 
@@ -110,13 +114,13 @@ def default_policies(*, window: int, has_records: bool, has_summaries: bool) -> 
 
 
 def _thresholds(window: int) -> Iterator[WhatIf]:
-    limit = budget_for("", window=window).limit
+    most = HIGHEST_RATIO * budget_for("", window=window).limit
     presets: Sequence[Preset] = get_args(Preset)
-    for preset in presets:
-        if preset == "never" or int(preset[:-1]) * 1_000 > HIGHEST_RATIO * limit:
-            continue
+    fitting = [each for each in presets if each != "never" and int(each[:-1]) * 1_000 <= most]
+    for preset in fitting:
         yield WhatIf(name=f"at {preset}", settings=at_threshold(preset))
-        if preset == "100k":
+        # one of them shows what preparing is worth
+        if preset == (UNPREPARED if UNPREPARED in fitting else fitting[-1]):
             yield WhatIf(
                 name=f"{preset}, unprepared",
                 settings=at_threshold(preset, engine=Engine(background=False)),
