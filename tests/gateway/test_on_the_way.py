@@ -24,7 +24,7 @@ from autocompact.wire import parse_request
 from tests.gateway.serving import NAMESPACE_KEY, gateway_before
 from tests.gateway.speakers import SPEAKERS, Json, Speaker, Wire, encoded
 from tests.gateway.test_long_conversations import conversations
-from tests.lengths import some
+from tests.lengths import some, turns
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E7")]
 
@@ -70,14 +70,14 @@ async def test_whatever_is_reported_no_request_goes_upstream_that_is_due_to_be_c
 ) -> None:
     prepared = Prepared(speaker, window=4 * WINDOW)
     compactions: set[str] = set()
-    for turns in range(150):
-        said = talk(speaker, turns, words="It printed line after line. " * 60)
+    for number in range(turns(50, long=150)):
+        said = talk(speaker, number, words="It printed line after line. " * 180)
         turn = await prepared.ask(speaker.request(said))
         assert turn.kept is not None
         assert turn.load is not None
         assert not isinstance(turn.kept.conversation.internals.decisions.decide(), Compact | Refuse)
         usage = Usage(prompt=int(turn.load.tokens * factor), completion=4)
-        prepared.turns.learn(turn, usage if turns % 3 else None)
+        prepared.turns.learn(turn, usage if number % 3 else None)
         compactions.add(turn.kept.conversation.internals.replica.active_id)
     await prepared.turns.aclose()
     assert len(compactions) > 1
@@ -183,8 +183,8 @@ async def test_what_was_too_large_is_compacted_and_sent_again(speaker: Speaker) 
     ):
         client = Wire(session, url, path=speaker.path)
         actions: list[str] = []
-        for turns in (1, 20, 100):
-            status, headers, _ = await client.post(encoded(speaker.request(talk(speaker, turns))))
+        for length in (1, 20, 100):
+            status, headers, _ = await client.post(encoded(speaker.request(talk(speaker, length))))
             assert status == 200
             actions.append(headers["x-autocompact-action"])
     assert actions == ["forwarded", "forwarded", "retried"]
