@@ -37,6 +37,7 @@ def test_a_statement_with_a_name_or_a_number_is_worth_more_than_pleasantries() -
     assert set(found[:2]) == {"live in Seattle and work as designer", "sister Ana turned 31 last week"}
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("piece", ["(", "(a", "a("])
 def test_brackets_that_nothing_closes_take_no_more_than_time_in_their_length(piece: str) -> None:
     """Each looked for its end in all that follows: minutes for 300,000 of them."""

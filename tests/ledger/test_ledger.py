@@ -391,6 +391,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_no_text_takes_more_than_time_in_its_length(piece: str) -> None:
     """In quadratic time each would take minutes: it stands in every place that a tool or a person writes to."""
@@ -401,6 +402,7 @@ def test_no_text_takes_more_than_time_in_its_length(piece: str) -> None:
     assert [entry.seq for entry in talk.entries("request")][-1] == 6
 
 
+@pytest.mark.uncovered
 @pytest.mark.parametrize(
     "text",
     [

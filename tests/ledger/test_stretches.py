@@ -68,6 +68,7 @@ def test_a_reading_without_names_says_what_was_said_and_done() -> None:
     assert not without.sightings.by_name
 
 
+@pytest.mark.uncovered
 def test_a_log_of_many_stretches_keeps_rules_the_last_request_and_what_is_open() -> None:
     """A first compaction of a log that is as long as many contexts."""
     rule, last = "Never push without my approval.", "Now rename the module."

@@ -362,6 +362,7 @@ def _recorded() -> list[str]:
     return sorted(str(path.relative_to(DATA)) for path in DATA.glob("claude_code/2026-01-0*.jsonl"))
 
 
+@pytest.mark.uncovered
 @pytest.mark.requirement("E6")
 @pytest.mark.skipif(not _recorded(), reason="needs the recorded sessions of ../shared/data")
 @pytest.mark.parametrize("file", _recorded())

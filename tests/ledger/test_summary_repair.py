@@ -390,6 +390,7 @@ def _summarised(file: str) -> tuple[str, Ledger]:
     )
 
 
+@pytest.mark.uncovered
 @pytest.mark.requirement("E1")
 @pytest.mark.skipif(not _recorded(), reason="needs the recorded sessions of ../shared/data")
 @pytest.mark.parametrize("file", _recorded())
