@@ -17,7 +17,6 @@ from autocompact.chat.tools.files import file_tools
 from autocompact.chat.tools.search import search_tool
 from autocompact.chat.tools.workspace import Workspace
 from autocompact.chat.views import Question
-from autocompact.core.secret_files import may_hold_secrets
 from autocompact.settings import Settings
 from autocompact.testing import Answer, FakeProvider
 from tests.chat.chatting import CHAT, call, chatting
@@ -162,11 +161,6 @@ async def test_a_file_that_may_hold_secrets_is_asked_for_each_time(tmp_path: Pat
     assert [about.subject for about in asked] == ["", ""]
     found = await box.call(call("search_files", pattern="PASSWORD"), asking=no)
     assert "Nothing matches" in found.text
-
-
-def test_samples_and_public_keys_hold_no_secrets() -> None:
-    assert not any(may_hold_secrets([name]) for name in (".env.example", "id_rsa.pub", "app.py", "keys.md"))
-    assert not may_hold_secrets([])
 
 
 def test_a_damaged_file_of_answers_asks_again(tmp_path: Path) -> None:
