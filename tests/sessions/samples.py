@@ -56,6 +56,47 @@ def _opencode() -> object:
     }
 
 
+def _kimi() -> list[object]:
+    def record(kind: str, **more: object) -> object:
+        return {"type": kind, "agentId": "main", "time": STAMP_MS} | more
+
+    def event(kind: str, **more: object) -> object:
+        return record("context.append_loop_event", event={"type": kind} | more)
+
+    def message(text: str, kind: str) -> object:
+        said = {"role": "user", "content": [{"type": "text", "text": text}], "origin": {"kind": kind}}
+        return record("context.append_message", message=said)
+
+    usage = {"inputOther": 10, "output": 6, "inputCacheRead": 80, "inputCacheCreation": 10}
+    calls = (
+        event("tool.call", toolCallId=f"c{number}", name=name, args=asked)
+        for number, (name, asked, _, _) in enumerate(CALLS)
+    )
+    results = (
+        event(
+            "tool.result",
+            toolCallId=f"c{number}",
+            result={"output": text} | ({"isError": True} if failed else {}),
+        )
+        for number, (_, _, text, failed) in enumerate(CALLS)
+    )
+    return [
+        {"type": "metadata", "protocol_version": "1.5", "created_at": STAMP_MS},
+        record("profile.bind", systemPrompt="", environmentDisclosure={"cwd": "/srv/pump"}),
+        message(REQUEST, "user"),
+        record("llm.request", model="model-x"),
+        event("step.begin", step=1),
+        event("content.part", part={"type": "think", "think": "hm"}),
+        event("content.part", part={"type": "text", "text": FIRST}),
+        *calls,
+        *results,
+        event("step.end", usage=usage, finishReason="tool_use"),
+        event("step.begin", step=2),
+        event("content.part", part={"type": "text", "text": LAST}),
+        event("step.end", finishReason="completed"),
+    ]
+
+
 def _qwen() -> list[object]:
     def line(number: int, kind: str, **more: object) -> object:
         parent = str(number - 1) if number else None
@@ -409,6 +450,7 @@ _GOOSE_HEAD = {"working_dir": "/srv/pump", "description": "The pump"}
 SAMPLES: Mapping[str, tuple[Format, bytes]] = {
     "opencode": ("opencode", encoded(_opencode())),
     "qwen": ("qwen_code", lines(_qwen())),
+    "kimi": ("kimi_code", lines(_kimi())),
     "goose": ("goose", lines([_GOOSE_HEAD | {"message_count": 4}, *_goose()])),
     "goose export": ("goose", encoded(_GOOSE_HEAD | {"id": "1", "conversation": _goose()})),
     "cline": ("cline", encoded(_cline())),

@@ -85,16 +85,16 @@ def test_what_a_format_knows_of_its_session_is_kept(tmp_path: Path) -> None:
         *("opencode", "qwen", "goose", "goose export", "continue"),
         *("chatgpt", "chatgpt alone", "claude.ai", "cursor"),
     ]
-    assert placed == ["opencode", "qwen", "goose", "goose export", "continue"]
+    assert placed == ["opencode", "qwen", "kimi", "goose", "goose export", "continue"]
     assert modelled == [
-        *("opencode", "qwen", "cline", "continue", "chatgpt", "chatgpt alone"),
+        *("opencode", "qwen", "kimi", "cline", "continue", "chatgpt", "chatgpt alone"),
         *("langchain", "pydantic-ai", "responses", "aider"),
     ]
     assert dated == [
-        *("opencode", "qwen", "goose", "goose export", "cline"),
+        *("opencode", "qwen", "kimi", "goose", "goose export", "cline"),
         *("chatgpt", "chatgpt alone", "claude.ai", "pydantic-ai", "aider"),
     ]
-    assert used == ["opencode", "qwen", "cline", "langchain", "pydantic-ai"]
+    assert used == ["opencode", "qwen", "kimi", "cline", "langchain", "pydantic-ai"]
     assert {name: session.window for name, session in known.items() if session.window} == {"qwen": 1_000_000}
 
 
@@ -119,11 +119,11 @@ def test_a_member_of_another_type_costs_at_most_its_message(name: str, value: ob
     content = SAMPLES[name][1]
     whole = (
         [json.loads(line) for line in content.splitlines()]
-        if name in ("qwen", "goose")
+        if name in ("qwen", "kimi", "goose")
         else json.loads(content)
     )
     for replaced in _replaced(whole, value, depth=3):
-        made = lines(replaced) if name in ("qwen", "goose") else encoded(replaced)
+        made = lines(replaced) if name in ("qwen", "kimi", "goose") else encoded(replaced)
         assert "\n" not in _refused(made, tmp_path)
 
 
@@ -189,6 +189,45 @@ def test_opencode_compactions_are_records_and_what_it_adds_itself_is_a_note(tmp_
         ("and now?", True),
     ]
     assert session.messages[-1].parts[1] == Image(media_type="image/png", data="QUJD")
+
+
+def test_a_kimi_session_is_read_through_compaction_undo_and_clear(tmp_path: Path) -> None:
+    entries = [json.loads(line) for line in SAMPLES["kimi"][1].splitlines()]
+    talk = entries[2:]
+    note = copy(talk[0]) | {
+        "message": {"role": "user", "content": "<system-reminder>", "origin": {"kind": "injection"}}
+    }
+    unfinished = [entry for entry in talk if entry.get("event", {}).get("type") != "step.end"][:-2]
+    compaction = {
+        "type": "context.apply_compaction",
+        "agentId": "main",
+        "summary": "The seal was looked at.",
+        "tokensBefore": 900,
+        "tokensAfter": 90,
+        "keptUserMessageCount": 2,
+        "keptHeadUserMessageCount": 1,
+    }
+
+    def session(*more: object) -> Session:
+        return _read(lines([*entries[:2], *talk, *more]), tmp_path)
+
+    compacted = session(*talk, *unfinished, note, compaction, *talk)
+    (found,) = compacted.compactions
+    before = [message for message in compacted.messages if message.seq <= found.through_seq]
+    requests = [message.seq for message in before if message.is_request]
+    assert found.summary == "The seal was looked at."
+    assert (found.receipt.tokens_before, found.receipt.tokens_after) == (900, 90)
+    assert found.keep == (requests[0], requests[-1])
+    # what was said while calls ran comes after their results, and a step without an end keeps its words
+    assert [message.role for message in before[-5:]] == ["user", "assistant", "tool", "tool", "user"]
+    assert before[-1].synthetic
+    undo = {"type": "context.undo", "agentId": "main", "count": 2}
+    undone = session(compaction, *talk, undo)
+    assert len(undone.messages) == len(session().messages)
+    assert undone.abandoned[0].text == REQUEST
+    cleared = session(compaction, {"type": "context.clear", "agentId": "main"}, *talk)
+    assert (len(cleared.messages), len(cleared.abandoned)) == (5, 5)
+    assert cleared.compactions == ()
 
 
 def test_qwen_compactions_keep_their_tail_and_branches_that_were_left_are_apart(tmp_path: Path) -> None:

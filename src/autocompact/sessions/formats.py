@@ -27,6 +27,7 @@ from autocompact.sessions import (
     gemini_cli,
     gemini_contents,
     goose,
+    kimi_code,
     langchain,
     opencode,
     openhands,
@@ -50,6 +51,7 @@ LABELS: Mapping[Format, str] = {
     "opencode": "OpenCode",
     "pi": "pi",
     "qwen_code": "Qwen Code",
+    "kimi_code": "Kimi Code",
     "goose": "goose",
     "aider": "aider",
     "cline": "Cline",
@@ -71,8 +73,8 @@ LABELS: Mapping[Format, str] = {
 """Each format's name for people."""
 
 KNOWN = (
-    "sessions of Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode, pi, Qwen Code, goose, aider, Cline, Cursor, "
-    "Continue, OpenHands, SWE-agent and tau-bench; exports of ChatGPT and Claude.ai; as JSON, messages for OpenAI (Chat "
+    "sessions of Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode, pi, Qwen Code, Kimi Code, goose, aider, Cline, "
+    "Cursor, Continue, OpenHands, SWE-agent and tau-bench; exports of ChatGPT and Claude.ai; as JSON, messages for OpenAI (Chat "
     "Completions, Responses), Anthropic or Gemini, and of LangChain, Pydantic AI and the Vercel AI SDK; all "
     "of these as JSON lines, too"
 )
@@ -91,6 +93,7 @@ LINES: tuple[Reader, ...] = (
     Reader(codex.matches, codex.read),
     Reader(qwen_code.matches, qwen_code.read),
     Reader(claude_code.matches, claude_code.read),
+    Reader(kimi_code.matches, kimi_code.read),
     Reader(copilot_cli.matches, copilot_cli.read),
     Reader(pi.matches, pi.read),
     Reader(openhands.matches, openhands.read),

@@ -17,6 +17,7 @@ Format: TypeAlias = Literal[
     "opencode",
     "pi",
     "qwen_code",
+    "kimi_code",
     "goose",
     "aider",
     "cline",
