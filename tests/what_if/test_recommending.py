@@ -66,17 +66,24 @@ def test_a_policy_that_fails_or_loses_rules_is_not_taken() -> None:
     assert chosen is not None
     assert chosen.policy.name == "at 150k"
     assert "30% of the dollars of 'window 1M'" in chosen.reason
-    assert "100% of the rules stay" in chosen.reason
+    assert chosen.reason.endswith(
+        "100% of the rules stay, and with 1 compaction it is the only one of which that is so."
+    )
 
 
 def test_without_prices_tokens_stand_for_the_cost() -> None:
     chosen = recommended(
         USUAL,
-        summed(figures("at 50k", cost=None, tokens=5_000), figures("at 100k", cost=None, tokens=10_000)),
+        summed(
+            figures("at 50k", cost=None, tokens=5_000, compactions=7),
+            figures("at 100k", cost=None, tokens=10_000),
+        ),
     )
     assert chosen is not None
     assert chosen.policy.name == "at 50k"
     assert "50% of the tokens of 'at 100k'" in chosen.reason
+    # what is spared is paid for with what is forgotten: the reader decides
+    assert chosen.reason.endswith("and its 7 compactions cost least: 'at 100k' comes next with 100% and 1.")
 
 
 def test_where_only_some_sessions_have_a_price_theirs_decides_and_that_is_said() -> None:

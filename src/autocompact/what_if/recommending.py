@@ -75,7 +75,7 @@ def recommended(policies: Sequence[WhatIf], together: Together) -> Recommendatio
     return Recommendation(
         policy=policy,
         figures=chosen,
-        reason=_reason(chosen, together=together),
+        reason=_reason(chosen, together=together, others=[each for _, each in ruled if each is not chosen]),
         changes=changed(policy.settings),
     )
 
@@ -108,8 +108,8 @@ def _price(figures: Figures) -> float:
     return figures.tokens if figures.cost is None else figures.cost
 
 
-def _reason(chosen: Figures, *, together: Together) -> str:
-    """Compared with what was recorded, else with the dearest under which nothing failed."""
+def _reason(chosen: Figures, *, together: Together, others: Sequence[Figures]) -> str:
+    """Compared with what was recorded, else with the dearest under which nothing failed; ``others`` could be taken as well."""
     figures = together.figures
     other = next((each for each in figures if each.name == "as recorded"), None)
     other = other if other is not None and not other.failed and other.compactions else None
@@ -117,10 +117,27 @@ def _reason(chosen: Figures, *, together: Together) -> str:
     name, compared = ("what was recorded", other) if other else (repr(dearest.name), dearest)
     priced = f" (by {together.priced})" if together.priced else ""
     measure = "tokens" if chosen.cost is None else f"dollars{priced}"
-    share = _price(chosen) / _price(compared) if _price(compared) else 1.0
+    share = _share(chosen, compared)
     rules = f", {_rules(chosen):.0%} of the rules stay" if chosen.rules else ""
     return (
         f"{chosen.name!r} takes {share:.0%} of the {measure} of {name} over {plural(chosen.requests, 'request')}, "
-        f"no request fails{rules}, and with {plural(chosen.compactions, 'compaction')} it forgets least among the policies "
-        f"that cost about as little."
+        f"no request fails{rules}, and {_choice(chosen, others=others, compared=compared)}."
+    )
+
+
+def _share(figures: Figures, compared: Figures) -> float:
+    return _price(figures) / _price(compared) if _price(compared) else 1.0
+
+
+def _choice(chosen: Figures, *, others: Sequence[Figures], compared: Figures) -> str:
+    """Why this one of those that could be taken, and what the next would cost."""
+    made = plural(chosen.compactions, "compaction")
+    if not others:
+        return f"with {made} it is the only one of which that is so"
+    following = min(others, key=_price)
+    if _price(following) <= _price(chosen) * (1 + WORTH):
+        return f"with {made} it forgets least among the policies that cost about as little"
+    return (
+        f"its {made} cost least: {following.name!r} comes next with {_share(following, compared):.0%} and "
+        f"{following.compactions:,}"
     )
