@@ -83,7 +83,9 @@ def test_without_prices_tokens_stand_for_the_cost() -> None:
     assert chosen.policy.name == "at 50k"
     assert "50% of the tokens of 'at 100k'" in chosen.reason
     # what is spared is paid for with what is forgotten: the reader decides
-    assert chosen.reason.endswith("and its 7 compactions cost least: 'at 100k' comes next with 100% and 1.")
+    assert chosen.reason.endswith(
+        "and its 7 compactions cost least: 'at 100k' comes next with 100% and 1 compaction."
+    )
 
 
 def test_where_only_some_sessions_have_a_price_theirs_decides_and_that_is_said() -> None:

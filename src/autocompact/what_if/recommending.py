@@ -139,5 +139,5 @@ def _choice(chosen: Figures, *, others: Sequence[Figures], compared: Figures) ->
         return f"with {made} it forgets least among the policies that cost about as little"
     return (
         f"its {made} cost least: {following.name!r} comes next with {_share(following, compared):.0%} and "
-        f"{following.compactions:,}"
+        f"{plural(following.compactions, 'compaction')}"
     )
