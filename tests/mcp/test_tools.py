@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -152,6 +153,16 @@ def _qwen(work: Path) -> dict[str, str]:
     return {".qwen/projects/-work/chats/s1.jsonl": line}
 
 
+def _kimi(work: Path) -> dict[str, str]:
+    said = {"role": "user", "content": [{"type": "text", "text": OTHER}], "origin": {"kind": "user"}}
+    log = _lines(
+        {"type": "metadata", "protocol_version": "1.5"},
+        {"type": "profile.bind", "agentId": "main", "environmentDisclosure": {"cwd": str(work)}},
+        {"type": "context.append_message", "agentId": "main", "message": said},
+    )
+    return {".kimi-code/sessions/wd_work_1/session_s1/agents/main/wire.jsonl": log}
+
+
 def _gemini(work: Path) -> dict[str, str]:
     head = {"sessionId": "s1", "projectHash": "9c56", "startTime": "2026-11-24T20:18:54.202Z", "kind": "main"}
     call: dict[str, object] = {"id": "c1", "name": "run", "args": {"cwd": "/elsewhere"}, "result": []}
@@ -181,7 +192,8 @@ def _cline(work: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "agent, files", [("qwen", _qwen), ("gemini", _gemini), ("copilot", _copilot), ("cline", _cline)]
+    "agent, files",
+    [("qwen", _qwen), ("kimi", _kimi), ("gemini", _gemini), ("copilot", _copilot), ("cline", _cline)],
 )
 async def test_the_session_of_this_folder_is_found_whichever_agent_recorded_it(
     tmp_path: Path, agent: str, files: Callable[[Path], dict[str, str]]
@@ -192,7 +204,7 @@ async def test_the_session_of_this_folder_is_found_whichever_agent_recorded_it(
         path.write_text(content)
     async with connected(tmp_path) as client:
         found = await called(client, "timeline")
-        assert (found["agent"], found["conversation"].removeprefix("session-")) == (agent, "s1")
+        assert (found["agent"], re.split("[-_]", found["conversation"])[-1]) == (agent, "s1")
         assert OTHER in str(found)
         assert await called(client, "timeline", conversation=found["conversation"]) == found
 

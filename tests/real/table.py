@@ -19,7 +19,8 @@ from tests.real.agents import CLIENTS, TURNS
 NOT_TRIED = (
     (
         "Kimi Code 2.1.0 (OpenAI Chat Completions and Responses, Anthropic, its own), Continue CLI 1.5.47 (OpenAI, "
-        "Anthropic), grok-cli 0.0.34, mini-swe-agent 2.4.6 (Anthropic)",
+        "Anthropic), grok-cli 0.0.34, mini-swe-agent 2.4.6 (Anthropic); the Vercel AI SDK 7.0.173 (OpenAI Chat "
+        "Completions and Responses, Anthropic), OpenAI Agents for JavaScript 0.20.0 (OpenAI, both)",
         "run by hand on 2026-11-26: forty turns each, everything that is checked above held; not run again with each "
         "change",
     ),

@@ -17,12 +17,13 @@ from autocompact.sessions.places import (
     codex_folder,
     copilot_folder,
     gemini_folder,
+    kimi_folder,
     pi_folder,
     qwen_folder,
     ran_in,
 )
 
-Agent: TypeAlias = Literal["claude-code", "codex", "pi", "qwen", "gemini", "copilot", "cline"]
+Agent: TypeAlias = Literal["claude-code", "codex", "pi", "qwen", "kimi", "gemini", "copilot", "cline"]
 CURRENT = "current"
 """Stands for the session of the current folder that went on last."""
 
@@ -31,6 +32,7 @@ _FILES: Mapping[Agent, str] = {
     "codex": "**/rollout-*.jsonl",
     "pi": "*/*.jsonl",
     "qwen": "*/chats/*.jsonl",
+    "kimi": "*/*/agents/main/wire.jsonl",
     "gemini": "*/chats/session-*.json*",
     "copilot": "*/events.jsonl",
     "cline": "*/*.messages.json",
@@ -58,6 +60,8 @@ class Transcript:
     @property
     def name(self) -> str:
         """The name of its file or folder, which agents make of the session's id."""
+        if self.agent == "kimi":
+            return self.path.parents[2].name
         return self.path.parent.name if self.agent in ("copilot", "cline") else self.path.stem
 
 
@@ -72,8 +76,8 @@ class Transcripts:
     Attributes:
         project: the folder whose sessions `current` chooses from.
         home: the user's home folder.
-        environment: for CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR, QWEN_HOME, GEMINI_CLI_HOME, CLINE_DIR
-            and CLINE_DATA_DIR.
+        environment: for CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR, QWEN_HOME, KIMI_CODE_HOME,
+            GEMINI_CLI_HOME, CLINE_DIR and CLINE_DATA_DIR.
     """
 
     project: Path
@@ -87,6 +91,7 @@ class Transcripts:
             "codex": codex_folder(self.environment, home=self.home),
             "pi": pi_folder(self.environment, home=self.home),
             "qwen": qwen_folder(self.environment, home=self.home),
+            "kimi": kimi_folder(self.environment, home=self.home),
             "gemini": gemini_folder(self.environment, home=self.home),
             "copilot": copilot_folder(home=self.home),
             "cline": cline_folder(self.environment, home=self.home),

@@ -54,6 +54,11 @@ def qwen_folder(environment: Mapping[str, str], *, home: Path) -> Path:
     return qwen_home(environment, home=home) / "projects"
 
 
+def kimi_folder(environment: Mapping[str, str], *, home: Path) -> Path:
+    """The folder in which Kimi Code keeps a folder for each project."""
+    return Path(environment.get("KIMI_CODE_HOME") or home / ".kimi-code") / "sessions"
+
+
 def gemini_folder(environment: Mapping[str, str], *, home: Path) -> Path:
     """The folder in which Gemini CLI keeps a folder for each project."""
     return Path(environment.get("GEMINI_CLI_HOME") or home) / ".gemini" / "tmp"
