@@ -135,7 +135,11 @@ class Held(Generic[T]):
         if not loose:
             return []
         made = self._bridge.read([_bare(item, self._bridge.name) for item in loose], names=tool_names(shown))
-        return [next((each for each in among if each == one), one) for one in made]
+        if len(made) <= len(loose):
+            return made
+        dump = self._bridge.dump
+        known = [(dump(message), message) for message in among]
+        return [next((each for value, each in known if value == dump(one)), one) for one in made]
 
 
 class Conversations:

@@ -255,8 +255,12 @@ class StrandsBridge:
         return [{"role": message["role"], "content": [_written(block) for block in message["content"]]}]
 
     def read(self, items: Sequence[Item], *, names: Mapping[str, str]) -> list[Message]:  # noqa: ARG002 - the bridge's signature
-        """A message for each."""
-        return [{"role": item["role"], "content": _contents(item["content"])} for item in items]
+        """A message for each; results stand in one of their own, before what else it says, as Strands itself has them.
+
+        Behind a request that ended in its midst both are one message of the API. Strands' model for OpenAI would send the
+        words between the calls and their results, which is refused.
+        """
+        return [message for item in items for message in _messages(item)]
 
     def dump(self, message: Message) -> Any:
         """The message without what the model never sees, its bytes as base64."""
@@ -268,6 +272,13 @@ class StrandsBridge:
 
 
 BRIDGE = StrandsBridge()
+
+
+def _messages(item: Item) -> list[Message]:
+    content = _contents(item["content"])
+    results = [block for block in content if "toolResult" in block]
+    others = [block for block in content if "toolResult" not in block]
+    return [{"role": item["role"], "content": group} for group in (results, others) if group]
 
 
 def _written(block: Mapping[str, Any]) -> Item:
