@@ -347,7 +347,11 @@ SECOND  active  2026-03-01 10:00
 def test_a_conversation_is_deleted_when_the_person_means_it(shelf: Shelf) -> None:
     shelf.told("import", OPENAI)
     shelf.told("import", ANTHROPIC)
-    assert "'chat-openai' would be gone for good: say --yes" in shelf.refused("delete", "chat-openai")
+    refused = shelf("delete", "chat-openai")
+    assert refused.code == 2
+    *shown, reason = refused.err.splitlines()
+    assert shown[0] == "chat-openai goes for good:"  # and what, as a person at a terminal is told
+    assert reason == "autocompact: 'chat-openai' would be gone for good: say --yes"
     assert "give the whole name to delete it: 'chat-openai'" in shelf.refused("delete", "chat-o", "--yes")
     assert shelf.told("delete", "chat-openai", "--yes").startswith("chat-openai: deleted, ")
     assert [each["name"] for each in shelf.json("list")["conversations"]] == ["chat-anthropic"]
@@ -698,5 +702,5 @@ def test_with_a_closed_stdin_nothing_is_deleted_and_nothing_breaks(shelf: Shelf,
         check=False,
     )
     assert ended.returncode == 2
-    assert ended.stderr == b"autocompact: 'pump' would be gone for good: say --yes\n"
+    assert ended.stderr.endswith(b"\nautocompact: 'pump' would be gone for good: say --yes\n")
     assert len(shelf.json("list")["conversations"]) == 1

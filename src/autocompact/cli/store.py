@@ -355,10 +355,10 @@ def delete(name: str, *, yes: bool, **where: Unpack[Where]) -> None:
 
     folders = memory_folders()
     if not yes:
-        if not can_ask():
-            raise InvalidInput(f"{name!r} would be gone for good: say --yes")
         found = ask(lambda books: books.traces(name, folders=folders), **where)
         tell(traces_text(found))
+        if not can_ask():
+            raise InvalidInput(f"{name!r} would be gone for good: say --yes")
         click.confirm(f"Delete {name!r}? This cannot be undone.", abort=True, err=True)
     found = ask(lambda books: books.delete(name, folders=folders), what="Deleting", **where)
     tell(shelf.deleted_text(found))
