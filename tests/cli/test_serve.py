@@ -113,10 +113,11 @@ async def ended(*arguments: str | Path | int, cold: bool = False) -> tuple[int |
 
 @asynccontextmanager
 async def serving(
-    provider: FakeProvider, *arguments: str | int
+    provider: FakeProvider, *arguments: str | int, cold: bool = False
 ) -> AsyncGenerator[asyncio.subprocess.Process]:
-    """``autocompact serve``; it listens when this block begins."""
-    process = await started("serve", "--no-page", "--upstream", f"openai={provider.url}", *arguments)
+    """``autocompact serve``; it listens when this block begins. What is done to a process itself needs a cold one."""
+    upstream = f"openai={provider.url}"
+    process = await started("serve", "--no-page", "--upstream", upstream, *arguments, cold=cold)
     assert process.stderr is not None
     try:
         while b"kept in" not in (line := await process.stderr.readline()):

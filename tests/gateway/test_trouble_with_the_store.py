@@ -64,7 +64,7 @@ async def test_while_the_disk_takes_no_more_requests_are_answered_and_compacted_
     url, file = f"http://127.0.0.1:{port}", tmp_path / "gw.db"
     async with (
         FakeProvider("Fine.", window=WINDOW) as provider,
-        serving(provider, "--port", port, "--db", str(file), "--window", WINDOW) as process,
+        serving(provider, "--port", port, "--db", str(file), "--window", WINDOW, cold=True) as process,
     ):
         while "compacted" not in talk.actions:
             await talk.turn(url)

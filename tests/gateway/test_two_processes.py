@@ -74,7 +74,7 @@ class Gateway:
 async def gateway(provider: FakeProvider, place: str, logs: list[str]) -> AsyncGenerator[Gateway]:
     port = free_port()
     arguments = ("--port", port, "--db", place, "--window", WINDOW)
-    async with serving(provider, *arguments) as process:
+    async with serving(provider, *arguments, cold=True) as process:
         running = Gateway(process, f"http://127.0.0.1:{port}")
         try:
             yield running
