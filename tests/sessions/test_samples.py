@@ -230,6 +230,24 @@ def test_a_kimi_session_is_read_through_compaction_undo_and_clear(tmp_path: Path
     assert cleared.compactions == ()
 
 
+def test_messages_that_a_kimi_session_took_over_whole_are_no_words_of_the_person(tmp_path: Path) -> None:
+    """The history of a session that was imported or forked is recorded so."""
+    call = {"type": "function", "id": "c9", "name": "Bash", "arguments": '{"command":"ls"}'}
+    result = [{"type": "text", "text": FAILED}]
+    said = (
+        {"role": "assistant", "content": [{"type": "text", "text": FIRST}], "toolCalls": [call]},
+        {"role": "tool", "content": result, "toolCalls": [], "toolCallId": "c9", "isError": True},
+    )
+    records: list[object] = [
+        {"type": "context.append_message", "agentId": "main", "time": 0, "message": each} for each in said
+    ]
+    session = _read(SAMPLES["kimi"][1] + lines(records), tmp_path)
+    assistant, tool = session.messages[-2:]
+    assert (assistant.text, [made.name for made in assistant.calls]) == (FIRST, ["Bash"])
+    (found,) = tool.results
+    assert (found.call_id, found.text, found.is_error, tool.is_request) == ("c9", FAILED, True, False)
+
+
 def test_qwen_compactions_keep_their_tail_and_branches_that_were_left_are_apart(tmp_path: Path) -> None:
     entries = [json.loads(line) for line in SAMPLES["qwen"][1].splitlines()]
     summary = {"role": "user", "parts": [{"text": "<state_snapshot>the pump</state_snapshot>"}]}

@@ -54,9 +54,18 @@ class _Origin(msgspec.Struct):
     trigger: str | None = None
 
 
-class _Message(msgspec.Struct):
+class _Call(msgspec.Struct):
+    id: str
+    name: str
+    arguments: str | None = None
+
+
+class _Message(msgspec.Struct, rename="camel"):
     role: Literal["user", "assistant", "system", "tool"]
     content: str | list[_Content] = ""
+    tool_calls: list[_Call] = msgspec.field(default_factory=list[_Call])
+    tool_call_id: str | None = None
+    is_error: bool | None = None
     id: str = ""
     origin: _Origin | None = None
 
@@ -172,11 +181,15 @@ class _Reader:
             self._add(number, message, time=time)
 
     def _add(self, number: int, message: _Message, *, time: str) -> None:
-        by_person = _is_by_person(message.origin)
-        synthetic = message.role == "user" and not by_person
-        parts = self._read(number, message.content)
-        role = "user" if message.role == "tool" else message.role
-        self.log.add(role, parts, line=number, synthetic=synthetic, id=message.id, time=time)
+        synthetic = message.role == "user" and not _is_by_person(message.origin)
+        parts: list[Part] = [*self._read(number, message.content)]
+        if message.role == "tool":
+            parts = [_result(message.tool_call_id or "", parts, failed=message.is_error)]
+        parts += (
+            ToolCall(id=call.id, name=call.name, arguments=call.arguments or "{}")
+            for call in message.tool_calls
+        )
+        self.log.add(message.role, parts, line=number, synthetic=synthetic, id=message.id, time=time)
 
     def _read(self, number: int, content: str | list[_Content]) -> Iterator[Part]:
         if isinstance(content, str):
@@ -201,10 +214,7 @@ class _Reader:
                 self._parts.append(ToolCall(id=event.tool_call_id, name=event.name, arguments=arguments))
             case "tool.result" if event.result is not None:
                 parts = self._read(number, event.result.output)
-                text = "\n".join(part.text for part in parts if isinstance(part, Text))
-                result = ToolResult(
-                    call_id=event.tool_call_id, text=text, is_error=event.result.is_error or False
-                )
+                result = _result(event.tool_call_id, parts, failed=event.result.is_error)
                 self._results.append((number, time, result))
             case "step.end" if event.finish_reason not in ("interrupted", "error"):
                 self._reply(_usage(event.usage), id=event.message_id)
@@ -250,6 +260,11 @@ class _Reader:
         ]
         if count > 0 and requests:
             self.abandoned += self.log.cut(requests[max(0, len(requests) - count)])
+
+
+def _result(call: str, parts: Iterable[Part], *, failed: bool | None) -> ToolResult:
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    return ToolResult(call_id=call, text=text, is_error=failed or False)
 
 
 def _is_by_person(origin: _Origin | None) -> bool:
