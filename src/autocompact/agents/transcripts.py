@@ -39,6 +39,9 @@ _FILES: Mapping[Agent, str] = {
 }
 """The sessions in the folder of each agent."""
 
+_NAMING: Mapping[Agent, int] = {"copilot": 0, "cline": 0, "kimi": 2}
+"""Which folder above the file is called as its session, from the nearest on, where the file is not."""
+
 _SUBAGENT = "agent-"
 _NEAR = 3
 
@@ -60,9 +63,8 @@ class Transcript:
     @property
     def name(self) -> str:
         """The name of its file or folder, which agents make of the session's id."""
-        if self.agent == "kimi":
-            return self.path.parents[2].name
-        return self.path.parent.name if self.agent in ("copilot", "cline") else self.path.stem
+        folder = _NAMING.get(self.agent)
+        return self.path.stem if folder is None else self.path.parents[folder].name
 
 
 def _environment() -> Mapping[str, str]:

@@ -81,8 +81,8 @@ def read_in_stretches(
 ) -> Reading:
     """The last stretch of ``messages``, read with what is known from those before it.
 
-    Names of earlier stretches but the one before fade until none is left, so they are not looked for; nor are findings of
-    which `FINDINGS_LAST` stretches have left little.
+    Names of earlier stretches but the one before fade until none is left, so they are not looked for; nor are findings
+    before the last `FINDINGS_LAST` of them.
 
     Args:
         messages: in order.
@@ -106,7 +106,7 @@ class Reading:
         found: the reading.
         previous: what an earlier compaction kept.
         weights: how the need for a name is foreseen.
-        with_findings: choose among the agent's sentences, most of the work of a long log without edits.
+        with_findings: look for findings; they would have faded where the messages are long past.
     """
 
     def __init__(

@@ -16,8 +16,8 @@ STRETCH_TOKENS = 500_000
 """Tokens of a stretch at least: more than nearly every context holds."""
 
 FINDINGS_LAST = 5
-"""Stretches before the last whose findings are looked for: of older ones a third of their need would be left, after 2.5
-million tokens, and none would stand in a summary. In a log that is compacted all along they have faded long before."""
+"""Stretches before the last whose findings are looked for: of older ones, more than 2.5 million tokens back, a quarter of
+their need would be left at most. In a log that is compacted all along they have faded long before."""
 
 READ = 200_000
 """Characters of a text that are read at its beginning, and at its end."""
