@@ -1,7 +1,8 @@
 """The seams: what the engine asks of the world around it, as Protocols of at most eight methods.
 
 Every one has two implementations or more: stores in `autocompact.stores`, models in `autocompact.models`, counters in
-`autocompact.core.tokens` and `autocompact.models.vocabulary`, clocks here and in `autocompact.testing`.
+`autocompact.core.tokens` and `autocompact.models.vocabulary`, bridges in `autocompact.adapters`, clocks here and in
+`autocompact.testing`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from autocompact.compaction.record import Compaction, Rung
-from autocompact.core.messages import Message, Usage
+from autocompact.core.messages import Dialect, Message, Usage
 from autocompact.core.search import Kind, Passage
 from autocompact.core.tokens import Cost, Counter
 
@@ -385,6 +386,59 @@ class Model(Protocol):
 
     async def aclose(self) -> None:
         """Give back what the model opened."""
+        ...
+
+
+Framework: TypeAlias = Literal["langchain", "pydantic_ai"]
+"""Frameworks whose messages `Conversation.follow` takes by name; any other's go through a `Bridge`."""
+
+Item: TypeAlias = dict[str, Any]
+"""A message of a provider's API, as plain values."""
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class Bridge(Protocol[T]):
+    """How the messages that a framework holds, as objects of its own, stand in the log.
+
+    Attributes:
+        name: of the framework; the member of an item that holds what the item cannot say otherwise.
+        dialect: the API whose items the messages become.
+        types: the classes of the messages.
+    """
+
+    name: str
+    dialect: Dialect
+    types: tuple[type, ...]
+
+    def write(self, message: T) -> list[Item]:
+        """The items that say the message, one at least; they depend on nothing that `dump` leaves out."""
+        ...
+
+    def read(self, items: Sequence[Item], *, names: Mapping[str, str]) -> list[T]:
+        """Messages that say the items: a summary, a result that was masked, or what `write` gave.
+
+        Args:
+            items: neighbours.
+            names: of the tools, by the ids of the calls.
+        """
+        ...
+
+    def dump(self, message: T) -> Any:
+        """The message as the framework writes it: plain values that JSON can say."""
+        ...
+
+    def load(self, value: Any) -> T:
+        """The message that `dump` wrote."""
+        ...
+
+    def usage(self, reply: Any) -> Usage | None:
+        """The usage in a reply of the framework's model; None where it reports none.
+
+        Raises:
+            InvalidInput: it is no reply.
+        """
         ...
 
 

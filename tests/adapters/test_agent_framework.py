@@ -13,8 +13,8 @@ from openai import AsyncOpenAI
 
 from autocompact import Compactor, MemoryStore
 from autocompact.adapters.agent_framework import BRIDGE, Autocompact
-from autocompact.adapters.held import restored_from
 from autocompact.core.messages import Message
+from autocompact.engine.bridges import restored_from
 from autocompact.testing.adapters import AdapterConformance, Interrupted, Passed, Setting
 from tests.lengths import turns
 

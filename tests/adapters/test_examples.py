@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from langchain_core.messages import AIMessage
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from autocompact import Compactor, MemoryStore, SqliteStore
-from autocompact.adapters import langchain, pydantic_ai
-from autocompact.adapters.held import Held
-from autocompact.core.tokens import Estimator
+from autocompact import Compactor, SqliteStore
 from examples.adapters import langchain_agent, pydantic_ai_agent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("F3")]
@@ -84,40 +79,3 @@ def test_the_page_names_the_lowest_and_the_newest_release_that_the_suite_runs_wi
     assert newest is not None
     named = re.findall(r"\d+(?:\.\d+)+", page)
     assert {lowest, newest[1]} - set(named) == set()
-
-
-def asked_of_pydantic_ai(words: str) -> ModelRequest:
-    return ModelRequest(parts=[UserPromptPart(words)])
-
-
-def answered_by_pydantic_ai(words: str) -> ModelResponse:
-    return ModelResponse(parts=[TextPart(words)])
-
-
-@pytest.mark.parametrize(
-    "bridge, asked, answered",
-    [
-        (langchain.MESSAGES, HumanMessage, AIMessage),
-        (pydantic_ai.MESSAGES, asked_of_pydantic_ai, answered_by_pydantic_ai),
-    ],
-    ids=["langchain", "pydantic_ai"],
-)
-async def test_a_loop_of_ones_own_follows_the_messages_of_a_framework(
-    bridge: Any, asked: Callable[[str], Any], answered: Callable[[str], Any]
-) -> None:
-    messages: list[Any] = []
-    async with Compactor(MemoryStore(), window=3_000, counter=Estimator()) as compactor:
-        held = Held(await compactor.open("trip"), bridge=bridge)
-        shown: list[Any] = []
-        for number in range(20):
-            messages.append(asked(f"Question {number}: " + "which train do we take? " * 30))
-            shown = await held.follow(messages)
-            messages.append(answered(f"Train {number}."))
-        await held.record(messages)
-        assert await held.restored() == messages
-    assert {type(message) for message in shown} == {type(message) for message in messages}
-    assert shown[-1] is messages[-2]
-    assert len(shown) < len(messages) // 2
-    summary, *rest = shown
-    assert all(any(one is message for message in messages) for one in rest[-3:])
-    assert "Conversation Summary" in str(summary)

@@ -20,8 +20,8 @@ from google.adk.sessions import InMemorySessionService, Session
 from google.genai import types
 
 from autocompact.adapters.google_adk import BRIDGE, Autocompact, Shown, numbered, with_ids
-from autocompact.adapters.held import restored_from
 from autocompact.core.messages import Message
+from autocompact.engine.bridges import restored_from
 from autocompact.testing.adapters import AdapterConformance, Passed, Setting, ToolFailed
 from tests.lengths import turns
 

@@ -14,9 +14,9 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
-from autocompact.adapters.held import restored_from
 from autocompact.adapters.langchain import MESSAGES, AutocompactMiddleware
 from autocompact.core.messages import Message
+from autocompact.engine.bridges import restored_from
 from autocompact.testing.adapters import AdapterConformance, Passed, Setting, ToolFailed
 from tests.lengths import turns
 

@@ -30,9 +30,9 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from autocompact import Compactor, SqliteStore
-from autocompact.adapters.held import restored_from, written_as
 from autocompact.adapters.pydantic_ai import MESSAGES, AutocompactCapability
 from autocompact.core.messages import Message
+from autocompact.engine.bridges import Bridged, restored_from
 from autocompact.testing.adapters import AdapterConformance, Passed, Setting, ToolFailed
 from autocompact.wire.request import parse_message
 from tests.lengths import turns
@@ -154,14 +154,14 @@ def test_what_items_cannot_say_comes_back_exactly() -> None:
         tried_again = MESSAGES.load(retry)
     for message in (ModelRequest(parts=parts), answer, ModelRequest(parts=[]), tried_again):
         with warnings.catch_warnings(action="ignore"):
-            items = written_as(message, bridge=MESSAGES)
+            (items,) = Bridged(MESSAGES).written([message])
             log = [
                 parse_message(json.dumps(item).encode(), dialect="openai_chat", seq=n)
                 for n, item in enumerate(items, 1)
             ]
             (back,) = restored_from(log, bridge=MESSAGES)
         assert MESSAGES.dump(back) == MESSAGES.dump(message)
-    assert [item["role"] for item in written_as(tried_again, bridge=MESSAGES)] == ["user", "user", "tool"]
+    assert [item["role"] for item in items] == ["user", "user", "tool"]
 
 
 class TestPydanticAI(AdapterConformance):

@@ -27,9 +27,9 @@ from strands.types.content import Messages
 from strands.types.streaming import StreamEvent
 
 from autocompact import Compactor, MemoryStore
-from autocompact.adapters.held import restored_from
 from autocompact.adapters.strands import BRIDGE, Autocompact
 from autocompact.core.messages import Message
+from autocompact.engine.bridges import restored_from
 from autocompact.errors import InvalidInput
 from autocompact.testing.adapters import AdapterConformance, Interrupted, Passed, Setting
 from tests.lengths import turns

@@ -4,9 +4,8 @@ Each adapter is one module with an extra of its name. It gives the framework's w
 `autocompact.Conversation.follow` before each model call and hands on what comes back; the framework's own history is never
 changed.
 
-- `remainder`: what a framework's message says beyond the form in which the log holds it.
-- `held`: a conversation whose messages a framework holds, as objects of its own.
-- one module for each framework.
+- `conversations`: the conversations of a framework's agents.
+- one module for each framework; most have an `autocompact.ports.Bridge` to its messages.
 
 `autocompact.testing.adapters.AdapterConformance` is what each of them is tested with.
 """

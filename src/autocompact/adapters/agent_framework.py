@@ -37,10 +37,11 @@ except ImportError as error:
         name=error.name,
     ) from error
 
-from autocompact.adapters.held import Conversations, Held, Item
+from autocompact.adapters.conversations import Conversations, has_shrunk, restored
 from autocompact.core.messages import Dialect, Usage
-from autocompact.engine import Compactor
+from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
+from autocompact.ports import Item
 
 _LOADED: ContextVar[Sequence[Message] | None] = ContextVar("autocompact_loaded", default=None)
 """The history that the run began with whose messages are being saved."""
@@ -69,7 +70,7 @@ class Autocompact(HistoryProvider):
         **kwargs: Any,  # noqa: ARG002 - the framework's signature
     ) -> list[Message]:
         """The history of a session."""
-        return await (await self._held(session_id)).restored()
+        return await restored(await self._opened(session_id), bridge=BRIDGE)
 
     async def save_messages(
         self,
@@ -80,15 +81,16 @@ class Autocompact(HistoryProvider):
         **kwargs: Any,  # noqa: ARG002 - the framework's signature
     ) -> None:
         """Store messages that follow the history; those of a run are there already as far as the model was asked."""
-        held, loaded = await self._held(session_id), _LOADED.get()
-        await held.record([*(await held.restored() if loaded is None else loaded), *messages])
+        conversation, loaded = await self._opened(session_id), _LOADED.get()
+        history = await restored(conversation, bridge=BRIDGE) if loaded is None else loaded
+        await conversation.internals.following.record([*history, *messages], dialect=BRIDGE)
 
     async def before_run(self, *, agent: Any, session: Any, context: Any, state: dict[str, Any]) -> None:
         """Load the history, and take part in the run's model calls."""
         await super().before_run(agent=agent, session=session, context=context, state=state)
-        held = await self._held(context.session_id)
+        conversation = await self._opened(context.session_id)
         context.extend_middleware(
-            self.source_id, _Middleware(held, source_id=self.source_id, agent=agent.name or "")
+            self.source_id, _Middleware(conversation, source_id=self.source_id, agent=agent.name or "")
         )
 
     async def after_run(self, *, agent: Any, session: Any, context: Any, state: dict[str, Any]) -> None:
@@ -99,24 +101,23 @@ class Autocompact(HistoryProvider):
         finally:
             _LOADED.reset(token)
 
-    async def _held(self, session_id: str | None) -> Held[Message]:
+    async def _opened(self, session_id: str | None) -> Conversation:
         if not session_id:
             raise InvalidInput("the session has no id: give the agent's run a session")
-        conversation = await self._conversations.get(session_id)
-        return Held(conversation, bridge=BRIDGE)
+        return await self._conversations.get(session_id)
 
 
 class _Middleware(ChatMiddleware):
     """Puts the context in place of the messages of one run's model calls.
 
     Args:
-        held: the session's conversation.
+        conversation: of the session.
         source_id: of the provider that loaded its history.
         agent: the agent's name.
     """
 
-    def __init__(self, held: Held[Message], *, source_id: str, agent: str) -> None:
-        self._held = held
+    def __init__(self, conversation: Conversation, *, source_id: str, agent: str) -> None:
+        self._conversation = conversation
         self._source_id = source_id
         self._agent = agent
 
@@ -129,7 +130,7 @@ class _Middleware(ChatMiddleware):
                 "and no require_per_service_call_history_persistence"
             )
         call = _Call(
-            held=self._held,
+            conversation=self._conversation,
             shown=Shown.of(context.messages, source_id=self._source_id, agent=self._agent),
             context=context,
             call_next=call_next,
@@ -145,13 +146,13 @@ class _Call:
     """One model call.
 
     Attributes:
-        held: the session's conversation.
+        conversation: of the session.
         shown: the messages that came.
         context: of the call.
         call_next: makes it.
     """
 
-    held: Held[Message]
+    conversation: Conversation
     shown: Shown
     context: ChatContext
     call_next: Callable[[], Awaitable[None]]
@@ -161,10 +162,10 @@ class _Call:
         try:
             response = await self._ask()
         except Exception as error:
-            if not await self.held.has_shrunk(error):
+            if not await has_shrunk(self.conversation, error):
                 raise
             response = await self._ask()
-        await self.held.heard(_usage(response))
+        await self.conversation.heard(response)
 
     async def streamed(self) -> ResponseStream[ChatResponseUpdate, ChatResponse]:
         """The answer as a stream; an overflow shows only when it is read."""
@@ -172,7 +173,7 @@ class _Call:
 
         async def whole(updates: Sequence[ChatResponseUpdate]) -> ChatResponse:  # noqa: ARG001 - the framework's signature
             response = await streams[-1].get_final_response()
-            await self.held.heard(_usage(response))
+            await self.conversation.heard(response)
             return response
 
         return ResponseStream(self._updates(streams), finalizer=whole)
@@ -185,7 +186,7 @@ class _Call:
                 begun = True
                 yield update
         except Exception as error:
-            if begun or not await self.held.has_shrunk(error):
+            if begun or not await has_shrunk(self.conversation, error):
                 raise
         else:
             return
@@ -196,23 +197,16 @@ class _Call:
     async def _ask(self) -> Any:
         """The answer to the context, or the stream of it."""
         options = self.context.options or {}
-        context = await self.held.follow(
+        schemas = [spec for tool in options.get("tools") or () if (spec := _schema(tool)) is not None]
+        context = await self.conversation.follow(
             self.shown.written,
+            dialect=BRIDGE,
             system=str(options.get("instructions") or ""),
-            tools=[spec for tool in options.get("tools") or () if (spec := _schema(tool)) is not None],
+            tools=schemas or None,
         )
         self.context.messages = self.shown.around(context)
         await self.call_next()
         return self.context.result
-
-
-def _usage(response: Any) -> Usage | None:
-    """The usage in a response."""
-    reported: Mapping[str, Any] = getattr(response, "usage_details", None) or {}
-    given, output = reported.get("input_token_count"), reported.get("output_token_count") or 0
-    if not given:
-        return None
-    return Usage(prompt=max(given, (reported.get("total_token_count") or 0) - output), completion=output)
 
 
 def _schema(tool: Any) -> Any:
@@ -276,6 +270,7 @@ class AgentFrameworkBridge:
 
     name = "agent_framework"
     dialect: Dialect = "anthropic"
+    types: tuple[type, ...] = (Message,)
 
     def write(self, message: Message) -> list[Item]:
         """The message."""
@@ -296,6 +291,14 @@ class AgentFrameworkBridge:
     def load(self, value: Any) -> Message:
         """The message."""
         return Message.from_dict(value)
+
+    def usage(self, reply: Any) -> Usage | None:
+        """The usage in a response."""
+        reported: Mapping[str, Any] = getattr(reply, "usage_details", None) or {}
+        given, output = reported.get("input_token_count"), reported.get("output_token_count") or 0
+        if not given:
+            return None
+        return Usage(prompt=max(given, (reported.get("total_token_count") or 0) - output), completion=output)
 
 
 BRIDGE = AgentFrameworkBridge()

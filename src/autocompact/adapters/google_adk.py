@@ -36,9 +36,10 @@ except ImportError as error:
         f"the adapter for Google ADK needs {error.name}: {install_command('google-adk')}", name=error.name
     ) from error
 
-from autocompact.adapters.held import Conversations, Held, Item
+from autocompact.adapters.conversations import Conversations, has_shrunk
 from autocompact.core.messages import Dialect, Usage
-from autocompact.engine import Compactor
+from autocompact.engine import Compactor, Conversation
+from autocompact.ports import Item
 
 MADE_UP = "adk-"
 """What the ids begin with that ADK gives to calls of models that give none."""
@@ -81,15 +82,15 @@ class Autocompact(BasePlugin):
         session, agent = callback_context.session, callback_context.agent_name
         shown = Shown.of(llm_request, session=session)
         self._shown.setdefault(_key(session), {})[agent] = shown
-        held = await self._held(session, agent)
-        llm_request.contents = await _context(held, shown, request=llm_request)
+        conversation = await self._opened(session, agent)
+        llm_request.contents = await _context(conversation, shown, request=llm_request)
 
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
     ) -> None:
         """Take over the usage that was reported."""
-        held = await self._held(callback_context.session, callback_context.agent_name)
-        await held.heard(_usage(llm_response))
+        conversation = await self._opened(callback_context.session, callback_context.agent_name)
+        await conversation.heard(llm_response)
 
     async def on_model_error_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
@@ -97,14 +98,15 @@ class Autocompact(BasePlugin):
         """The answer to a smaller context, where the request was too large."""
         session, agent = callback_context.session, callback_context.agent_name
         shown = self._shown.get(_key(session), {}).get(agent)
-        held = await self._held(session, agent)
-        if shown is None or agent not in self._agents or not await held.has_shrunk(error):
+        conversation = await self._opened(session, agent)
+        if shown is None or agent not in self._agents or not await has_shrunk(conversation, error):
             return None
-        llm_request.contents = await _context(held, shown, request=llm_request)
+        llm_request.contents = await _context(conversation, shown, request=llm_request)
         last: LlmResponse | None = None
         async for response in self._agents[agent].canonical_model.generate_content_async(llm_request):
             last = response
-        await held.heard(None if last is None else _usage(last))
+        if last is not None:
+            await conversation.heard(last)
         return last
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
@@ -113,7 +115,8 @@ class Autocompact(BasePlugin):
         shown = self._shown.get(_key(session), {}).get(agent)
         if shown is not None and not event.partial and event.content is not None and event.content.parts:
             shown.history.append(event.content)
-            await (await self._held(session, agent)).record(numbered(shown.history)[0])
+            following = (await self._opened(session, agent)).internals.following
+            await following.record(numbered(shown.history)[0], dialect=BRIDGE)
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Forget what only a run needs."""
@@ -123,9 +126,8 @@ class Autocompact(BasePlugin):
         """Forget what only a run needs."""
         self._shown.pop(_key(invocation_context.session), None)
 
-    async def _held(self, session: Session, agent: str) -> Held[types.Content]:
-        conversation = await self._conversations.get(self._name_of(session, agent))
-        return Held(conversation, bridge=BRIDGE)
+    async def _opened(self, session: Session, agent: str) -> Conversation:
+        return await self._conversations.get(self._name_of(session, agent))
 
 
 class _Agent(Protocol):
@@ -189,7 +191,7 @@ def _said_last(events: Sequence[Event], *, at_most: int) -> list[list[types.Part
     return list(islice(given, at_most))
 
 
-async def _context(held: Held[types.Content], shown: Shown, *, request: LlmRequest) -> list[types.Content]:
+async def _context(conversation: Conversation, shown: Shown, *, request: LlmRequest) -> list[types.Content]:
     """The contents to send; those that stand in them unchanged are the very objects that came."""
     written, ids = numbered(shown.history)
     tools = [
@@ -197,9 +199,8 @@ async def _context(held: Held[types.Content], shown: Shown, *, request: LlmReque
         for tool in request.config.tools or ()
         if isinstance(tool, types.Tool)
     ]
-    context = await held.follow(
-        written, system=_text(cast("Any", request.config).system_instruction), tools=tools
-    )
+    system = _text(cast("Any", request.config).system_instruction)
+    context = await conversation.follow(written, dialect=BRIDGE, system=system, tools=tools or None)
     own = {id(copy): content for copy, content in zip(written, shown.history, strict=True)}
     return shown.around([own.get(id(content)) or with_ids(content, ids) for content in context])
 
@@ -221,16 +222,6 @@ def _text(instruction: Any) -> str:
             return "\n\n".join(map(_text, cast("list[Any]", instruction)))
         case _:
             return getattr(instruction, "text", None) or ""
-
-
-def _usage(response: LlmResponse) -> Usage | None:
-    reported = response.usage_metadata
-    if reported is None or not reported.prompt_token_count:
-        return None
-    thoughts = reported.thoughts_token_count or 0
-    return Usage(
-        prompt=reported.prompt_token_count, completion=(reported.candidates_token_count or 0) + thoughts
-    )
 
 
 # The ids of calls
@@ -304,6 +295,7 @@ class AdkBridge:
 
     name = "google_adk"
     dialect: Dialect = "anthropic"
+    types: tuple[type, ...] = (types.Content,)
 
     def write(self, message: types.Content) -> list[Item]:
         """The message; what another agent said is an agent's."""
@@ -323,6 +315,16 @@ class AdkBridge:
     def load(self, value: Any) -> types.Content:
         """The content."""
         return types.Content.model_validate_json(json.dumps(value))
+
+    def usage(self, reply: Any) -> Usage | None:
+        """The usage in a response."""
+        reported = reply.usage_metadata
+        if reported is None or not reported.prompt_token_count:
+            return None
+        thoughts = reported.thoughts_token_count or 0
+        return Usage(
+            prompt=reported.prompt_token_count, completion=(reported.candidates_token_count or 0) + thoughts
+        )
 
 
 BRIDGE = AdkBridge()

@@ -33,10 +33,11 @@ except ImportError as error:
     ) from error
 
 from autocompact import sync
-from autocompact.adapters.held import Conversations, Held, Item
+from autocompact.adapters.conversations import Conversations, has_shrunk
 from autocompact.core.messages import Dialect, Usage
-from autocompact.engine import Compactor
+from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
+from autocompact.ports import Item
 from autocompact.wire import json
 
 
@@ -68,14 +69,14 @@ class AutocompactMiddleware(AgentMiddleware[Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Call the model with the thread's context, from synchronous code."""
-        held = sync.run(self._held())
+        conversation = sync.run(self._opened())
         try:
-            response = handler(sync.run(self._fitted(held, request)))
+            response = handler(sync.run(self._fitted(conversation, request)))
         except Exception as error:
-            if not sync.run(held.has_shrunk(error)):
+            if not sync.run(has_shrunk(conversation, error)):
                 raise
-            response = handler(sync.run(self._fitted(held, request)))
-        sync.run(held.heard(_usage(response)))
+            response = handler(sync.run(self._fitted(conversation, request)))
+        sync.run(conversation.heard(response))
         return response
 
     async def awrap_model_call(
@@ -84,14 +85,14 @@ class AutocompactMiddleware(AgentMiddleware[Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """Call the model with the thread's context."""
-        held = await self._held()
+        conversation = await self._opened()
         try:
-            response = await handler(await self._fitted(held, request))
+            response = await handler(await self._fitted(conversation, request))
         except Exception as error:
-            if not await held.has_shrunk(error):
+            if not await has_shrunk(conversation, error):
                 raise
-            response = await handler(await self._fitted(held, request))
-        await held.heard(_usage(response))
+            response = await handler(await self._fitted(conversation, request))
+        await conversation.heard(response)
         return response
 
     def after_agent(self, state: Any, runtime: Any) -> None:
@@ -105,11 +106,10 @@ class AutocompactMiddleware(AgentMiddleware[Any, Any]):
         await self._record(state["messages"])
 
     async def _record(self, messages: Sequence[BaseMessage]) -> None:
-        await (await self._held()).record(messages)
+        await (await self._opened()).internals.following.record(messages, dialect=MESSAGES)
 
-    async def _held(self) -> Held[BaseMessage]:
-        conversation = await self._conversations.get(_thread(get_config()) or self._named())
-        return Held(conversation, bridge=MESSAGES)
+    async def _opened(self) -> Conversation:
+        return await self._conversations.get(_thread(get_config()) or self._named())
 
     def _named(self) -> str:
         if self._conversation is None:
@@ -119,9 +119,14 @@ class AutocompactMiddleware(AgentMiddleware[Any, Any]):
             )
         return self._conversation
 
-    async def _fitted(self, held: Held[BaseMessage], request: ModelRequest[Any]) -> ModelRequest[Any]:
+    async def _fitted(self, conversation: Conversation, request: ModelRequest[Any]) -> ModelRequest[Any]:
         prompt = request.system_message.text if request.system_message is not None else ""
-        messages = await held.follow(request.messages, system=prompt, tools=self._tools(request.tools))
+        messages = await conversation.follow(
+            cast("list[BaseMessage]", request.messages),
+            dialect=MESSAGES,
+            system=prompt,
+            tools=self._tools(request.tools) or None,
+        )
         return request.override(messages=cast("list[Any]", messages))
 
     def _tools(self, tools: Sequence[Any]) -> list[object]:
@@ -139,19 +144,12 @@ def _thread(config: Mapping[str, Any]) -> str:
     return f"{thread}/{inside}" if thread and inside else thread
 
 
-def _usage(response: ModelResponse[Any]) -> Usage | None:
-    for message in getattr(response, "result", (response,)):
-        told = getattr(message, "usage_metadata", None)
-        if told:
-            return Usage(prompt=told["input_tokens"], completion=told["output_tokens"])
-    return None
-
-
 class Messages:
-    """LangChain's messages as those of OpenAI's Chat Completions (`autocompact.adapters.held.Bridge`)."""
+    """LangChain's messages as those of OpenAI's Chat Completions (`autocompact.ports.Bridge`)."""
 
     name = "langchain"
     dialect: Dialect = "openai_chat"
+    types: tuple[type, ...] = (BaseMessage,)
 
     def write(self, message: BaseMessage) -> list[Item]:
         """The item that says the message."""
@@ -187,6 +185,14 @@ class Messages:
     def load(self, value: Any) -> BaseMessage:
         """The message that `dump` wrote."""
         return messages_from_dict([value])[0]
+
+    def usage(self, reply: Any) -> Usage | None:
+        """The usage in an answer, or in the response of a middleware's handler."""
+        answers: Sequence[Any] = getattr(reply, "result", (reply,))
+        if not all(isinstance(each, BaseMessage) for each in answers):
+            raise InvalidInput(f"the reply is of type {type(reply).__name__}: give an AIMessage")
+        told = next(filter(None, (getattr(each, "usage_metadata", None) for each in answers)), None)
+        return Usage(prompt=told["input_tokens"], completion=told["output_tokens"]) if told else None
 
 
 MESSAGES = Messages()

@@ -31,9 +31,11 @@ except ImportError as error:
         name=error.name,
     ) from error
 
-from autocompact.adapters.held import Conversations, Item, current, has_shrunk
+from autocompact.adapters.conversations import Conversations, has_shrunk
 from autocompact.core.messages import Usage
 from autocompact.engine import Compactor, Conversation
+from autocompact.engine.following import current
+from autocompact.ports import Item
 from autocompact.wire import plain_messages
 from autocompact.wire.json import encode
 
@@ -119,9 +121,7 @@ class AutocompactSession:
         return await self.get_items() if self._items is None else self._items
 
     async def _store(self, items: list[Item]) -> None:
-        if items:
-            following = (await self._conversation()).internals.following
-            await following.record(items, dialect=_DIALECT)
+        await (await self._conversation()).internals.following.record(items, dialect=_DIALECT)
         self._items = items
 
     # The model calls

@@ -45,10 +45,11 @@ except ImportError as error:
         f"the adapter for Pydantic AI needs {error.name}: {install_command('pydantic-ai')}", name=error.name
     ) from error
 
-from autocompact.adapters.held import Conversations, Held, Item
+from autocompact.adapters.conversations import Conversations, has_shrunk
 from autocompact.core.messages import Dialect, Usage
-from autocompact.engine import Compactor
+from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
+from autocompact.ports import Item
 
 
 class AutocompactCapability(AbstractCapability[Any]):
@@ -77,11 +78,14 @@ class AutocompactCapability(AbstractCapability[Any]):
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Send the conversation's context in place of all messages."""
-        held = await self._held(ctx)
+        conversation = await self._opened(ctx)
         parameters = request_context.model_request_parameters
         system = "\n\n".join(part.content for part in parameters.instruction_parts or ())
-        messages = await held.follow(
-            request_context.messages, system=system, tools=self._tools(parameters.function_tools)
+        messages = await conversation.follow(
+            request_context.messages,
+            dialect=MESSAGES,
+            system=system,
+            tools=self._tools(parameters.function_tools) or None,
         )
         return replace(request_context, messages=messages)
 
@@ -90,35 +94,32 @@ class AutocompactCapability(AbstractCapability[Any]):
     ) -> ModelResponse:
         """Take over what the provider reported."""
         del request_context
-        used = response.usage
-        if used.input_tokens:
-            usage = Usage(prompt=used.input_tokens, completion=used.output_tokens)
-            await (await self._held(ctx)).heard(usage)
+        await (await self._opened(ctx)).heard(response)
         return response
 
     async def on_model_request_error(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
         """Compact where the provider says that the request is too large, and ask once more."""
-        if request_context.attempt == 1 and await (await self._held(ctx)).has_shrunk(error):
+        if request_context.attempt == 1 and await has_shrunk(await self._opened(ctx), error):
             raise RetryModelRequest from error
         raise error
 
     async def wrap_run(self, ctx: RunContext[Any], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
         """Take over the last answer, which no model call follows."""
         result = await handler()
-        await (await self._held(ctx)).record(result.all_messages())
+        following = (await self._opened(ctx)).internals.following
+        await following.record(result.all_messages(), dialect=MESSAGES)
         return result
 
-    async def _held(self, ctx: RunContext[Any]) -> Held[ModelMessage]:
+    async def _opened(self, ctx: RunContext[Any]) -> Conversation:
         name = self._conversation or ctx.conversation_id
         if not name:
             raise InvalidInput(
                 'there is no conversation id: give one, agent.run(…, conversation_id="trip"), or name the conversation: '
                 'AutocompactCapability(compactor, conversation="trip")'
             )
-        conversation = await self._conversations.get(name)
-        return Held(conversation, bridge=MESSAGES)
+        return await self._conversations.get(name)
 
     def _tools(self, tools: Sequence[ToolDefinition]) -> list[object]:
         """The tools' schemas, made once."""
@@ -138,13 +139,14 @@ def _schema(tool: ToolDefinition) -> object:
 
 
 class Messages:
-    """Pydantic AI's messages as those of OpenAI's Chat Completions (`autocompact.adapters.held.Bridge`).
+    """Pydantic AI's messages as those of OpenAI's Chat Completions (`autocompact.ports.Bridge`).
 
     A request is several items: one for each result, prompt and system prompt in it.
     """
 
     name = "pydantic_ai"
     dialect: Dialect = "openai_chat"
+    types: tuple[type, ...] = (ModelRequest, ModelResponse)
 
     def write(self, message: ModelMessage) -> list[Item]:
         """The items that say the message."""
@@ -173,6 +175,13 @@ class Messages:
     def load(self, value: Any) -> ModelMessage:
         """The message that `dump` wrote."""
         return ModelMessagesTypeAdapter.validate_python([value])[0]
+
+    def usage(self, reply: Any) -> Usage | None:
+        """The usage in a response."""
+        if not isinstance(reply, ModelResponse):
+            raise InvalidInput(f"the reply is of type {type(reply).__name__}: give a ModelResponse")
+        used = reply.usage
+        return Usage(prompt=used.input_tokens, completion=used.output_tokens) if used.input_tokens else None
 
 
 MESSAGES = Messages()

@@ -47,10 +47,11 @@ except ImportError as error:
     ) from error
 
 from autocompact import sync
-from autocompact.adapters.held import Conversations, Held, Item
+from autocompact.adapters.conversations import Conversations, has_shrunk, restored
 from autocompact.core.messages import Dialect, Usage
-from autocompact.engine import Compactor
+from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
+from autocompact.ports import Item
 
 R = TypeVar("R")
 T = TypeVar("T", bound=BaseModel)
@@ -91,7 +92,7 @@ class Autocompact(HookProvider):
         return await _there(self._restored())
 
     async def _restored(self) -> Messages:
-        return await (await self._held()).restored()
+        return await restored(await self._opened(), bridge=BRIDGE)
 
     async def answer(
         self, model: Model, messages: Messages, *, options: Mapping[str, Any]
@@ -124,33 +125,33 @@ class Autocompact(HookProvider):
         self, model: Model, messages: Messages, *, options: Mapping[str, Any]
     ) -> AsyncGenerator[StreamEvent]:
         async for event in model.stream(await _there(self._context(messages, options)), **options):
-            if (usage := _usage(event)) is not None:
-                await _there(self._observe_usage(usage))
+            if "metadata" in event:
+                await _there(self._heard(event))
             yield event
 
     async def _context(self, messages: Messages, options: Mapping[str, Any]) -> Messages:
         own: Messages = self._agent.messages
         history = own if len(own) == len(messages) else messages
-        context = await (await self._held()).follow(
+        context = await (await self._opened()).follow(
             history,
-            system=options.get("system_prompt") or "",
-            tools=cast("list[ToolSpec]", options.get("tool_specs") or []),
+            dialect=BRIDGE,
+            system=options.get("system_prompt"),
+            tools=cast("list[ToolSpec] | None", options.get("tool_specs") or None),
         )
         prepared = {id(message): sent for message, sent in zip(history, messages, strict=True)}
         return [prepared.get(id(message), message) for message in context]
 
-    async def _observe_usage(self, usage: Usage) -> None:
-        await (await self._held()).heard(usage)
+    async def _heard(self, event: StreamEvent) -> None:
+        await (await self._opened()).heard(event)
 
     async def _has_shrunk(self, error: Exception) -> bool:
-        return await (await self._held()).has_shrunk(error)
+        return await has_shrunk(await self._opened(), error)
 
     async def _record(self, messages: Messages) -> None:
-        await (await self._held()).record(messages)
+        await (await self._opened()).internals.following.record(messages, dialect=BRIDGE)
 
-    async def _held(self) -> Held[Message]:
-        conversation = await self._conversations.get(self._name)
-        return Held(conversation, bridge=BRIDGE)
+    async def _opened(self) -> Conversation:
+        return await self._conversations.get(self._name)
 
     def _check(self, event: AgentInitializedEvent) -> None:
         agent: Any = event.agent
@@ -235,20 +236,12 @@ class CompactingModel(Model):
         return self._hook.answer(self._model, messages, options=options)
 
 
-def _usage(event: StreamEvent) -> Usage | None:
-    """The usage in an event; its total counts what was read from or written to a cache, whoever the provider is."""
-    reported = event.get("metadata", {}).get("usage")
-    if reported is None:
-        return None
-    output = reported["outputTokens"]
-    return Usage(prompt=max(reported["inputTokens"], reported["totalTokens"] - output), completion=output)
-
-
 class StrandsBridge:
     """A message of Strands is one of the Anthropic API; a block that this API has no word for stands in it as it is."""
 
     name = "strands"
     dialect: Dialect = "anthropic"
+    types: tuple[type, ...] = (dict,)
 
     def write(self, message: Message) -> list[Item]:
         """The message."""
@@ -269,6 +262,14 @@ class StrandsBridge:
     def load(self, value: Any) -> Message:
         """The message."""
         return unpacked(value)
+
+    def usage(self, reply: Any) -> Usage | None:
+        """The usage in an event; its total counts what was read from or written to a cache, whoever the provider is."""
+        reported = reply.get("metadata", {}).get("usage")
+        if reported is None:
+            return None
+        output = reported["outputTokens"]
+        return Usage(prompt=max(reported["inputTokens"], reported["totalTokens"] - output), completion=output)
 
 
 BRIDGE = StrandsBridge()

@@ -11,7 +11,7 @@ Start reading at `conversation`: what an application calls. What a turn does is 
     work            one compaction: a lease, a copy of the log, the ladder off the event loop; `summariser` asks models
     execution       makes and activates one; `preparation` does so in the `background`; `archiving` notes it
     records         what can be done with compactions: preview, undo, restore, compare, pin
-    following       makes the log equal to a list that the caller keeps
+    following       makes the log equal to a list that the caller keeps; `bridges` writes a framework's messages for it
 
 What the gateway and the chat need beside the public methods, they find in `Conversation.internals`: these very parts.
 

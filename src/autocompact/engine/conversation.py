@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import isawaitable
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from autocompact.compaction.transcript import Context
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
@@ -36,7 +36,7 @@ from autocompact.engine.shared import Shared
 from autocompact.engine.work import CompactionResult
 from autocompact.errors import AutocompactError, IncompressibleContext, InvalidInput
 from autocompact.models.sdk_errors import is_overflow
-from autocompact.ports import Key
+from autocompact.ports import Bridge, Framework, Key
 from autocompact.stores.fork import copy_conversation
 from autocompact.wire import check_raw, from_mapping, plain_messages
 from autocompact.wire.items import Items, reported_usage, system_text, tools_json
@@ -176,11 +176,31 @@ class Conversation:
         """
         return await self.append(replace(from_mapping(message, dialect=dialect), usage=usage))
 
+    @overload
     async def follow(
         self,
         messages: Sequence[object],
         *,
         dialect: Dialect = "openai_chat",
+        system: object = None,
+        tools: Sequence[object] | bytes | None = None,
+    ) -> list[Any]: ...
+
+    @overload
+    async def follow(
+        self,
+        messages: Sequence[T],
+        *,
+        dialect: Framework | Bridge[T],
+        system: object = None,
+        tools: Sequence[object] | bytes | None = None,
+    ) -> list[T]: ...
+
+    async def follow(
+        self,
+        messages: Sequence[Any],
+        *,
+        dialect: Dialect | Framework | Bridge[Any] = "openai_chat",
         system: object = None,
         tools: Sequence[object] | bytes | None = None,
     ) -> list[Any]:
@@ -192,8 +212,9 @@ class Conversation:
 
         Args:
             messages: the whole list, in the order of the API: mappings, objects of a provider's SDK, or the JSON of
-                each as bytes.
-            dialect: the API that they are for.
+                each as bytes; or a framework's own messages.
+            dialect: the API that they are for, or the framework whose they are: ``"langchain"``, ``"pydantic_ai"``, or an
+                `autocompact.ports.Bridge` to one that has no name here.
             system: the system prompt where it stands outside of the list: a text, or a list of the API's blocks. It
                 counts and is never changed: a summary that would go into it stands in a message of the user.
             tools: the tool schemas of the request; they count.
@@ -202,12 +223,27 @@ class Conversation:
             The context as a list of the same kind. Items that stand in it unchanged are the very objects that came.
 
         Raises:
-            InvalidInput: the list, or one of its new items, is not what the API describes; nothing was stored.
+            InvalidInput: the list, or one of its new items, is not what the API or framework describes; nothing was
+                stored.
+            ImportError: the framework is not installed; the sentence names the extra.
             IncompressibleContext: the context does not fit and cannot be made to; see `ready`.
             StoreError: what is new could not be stored.
         """
         self._replica.check_usable()
-        items, following = Items(messages, dialect=dialect), self._following
+        bridged = self._following.bridge(dialect)
+        if bridged is None:
+            items = Items(messages, dialect=cast("Dialect", dialect))
+            return await self._shown(items, system=system, tools=tools)
+        written = bridged.written(messages)
+        items = Items([item for group in written for item in group], dialect=bridged.bridge.dialect)
+        shown = await self._shown(items, system=system, tools=tools)
+        return bridged.handed_back(messages, written=written, shown=shown)
+
+    async def _shown(
+        self, items: Items, *, system: object, tools: Sequence[object] | bytes | None
+    ) -> list[Any]:
+        """The items to send in place of ``items``, once the log is equal to these."""
+        following, dialect = self._following, items.dialect
         schemas, prompt = tools_json(tools), system_text(system, dialect=dialect)
         # two lists at once would each be compared with a log that the other is about to change
         async with following.lock:
@@ -228,15 +264,20 @@ class Conversation:
         It is stored with the reply, once the list that `follow` is given next brings that.
 
         Args:
-            reply: the API's whole response (a mapping, an object of its SDK, or JSON), which says its usage; None where
-                ``usage`` is given.
+            reply: the API's whole response (a mapping, an object of its SDK, or JSON), which says its usage, or the
+                reply of the framework that was followed last; None where ``usage`` is given.
             usage: what was reported, where the response is not at hand, as after a stream.
 
         Raises:
             InvalidInput: neither is given, or the reply is no response.
         """
         following = self._following
-        reported = usage if usage is not None else reported_usage(reply)
+        if usage is not None:
+            reported = usage
+        elif following.bridged is None or reply is None:
+            reported = reported_usage(reply)
+        else:
+            reported = following.bridged.bridge.usage(reply)
         # not an error: compatible servers leave usage out
         if reported is None:
             return

@@ -15,17 +15,22 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, TypeVar, cast
 
 from autocompact.core.messages import Dialect, Message, Usage
 from autocompact.core.usage import Load
 from autocompact.core.validity import check_message
+from autocompact.engine.bridges import Bridged, bridge_for
 from autocompact.engine.replica import TRIES, Replica
 from autocompact.errors import Conflict
+from autocompact.ports import Bridge, Framework
 from autocompact.runtime.off_loop import off_loop_if
 from autocompact.wire import Renderer, check_raw, parse_message, render_message
 from autocompact.wire.canonical import says_the_same
 from autocompact.wire.items import Items
 from autocompact.wire.json import check as check_json
+
+T = TypeVar("T")
 
 LARGE_JSON = 100_000
 """Bytes of messages that are parsed on the loop at most, which takes 1 ms."""
@@ -49,12 +54,7 @@ class Followed:
     def of(cls, log: Iterable[Message], *, dialect: Dialect) -> Followed:
         """Build the followed list that the messages of a whole log stand for."""
         log = tuple(log)
-        live: list[Message] = []
-        for message in log:
-            if message.replaces is not None:
-                # a replacement replaces all that came after it too, since the caller's list went on from there
-                del live[bisect_left(live, message.replaces, key=lambda one: one.seq) :]
-            live.append(message)
+        live = current(log)
         return cls(
             seqs=tuple(message.seq for message in live),
             raws=tuple(_said(message, dialect=dialect) for message in live),
@@ -65,6 +65,17 @@ class Followed:
         """The index of the item that message ``seq`` stands for; None if there is none."""
         place = bisect_left(self.seqs, seq)
         return place if place < len(self.seqs) and self.seqs[place] == seq else None
+
+
+def current(log: Iterable[Message]) -> list[Message]:
+    """The messages of a log that nothing has replaced."""
+    live: list[Message] = []
+    for message in log:
+        if message.replaces is not None:
+            # a replacement replaces all that came after it too, since the caller's list went on from there
+            del live[bisect_left(live, message.replaces, key=lambda one: one.seq) :]
+        live.append(message)
+    return live
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +129,7 @@ class Following:
         renderer: renders the contexts in that dialect.
         sent: the request that came of it last; None before the first one.
         usage: what was reported for that request, until the list brings the reply.
+        bridged: writes the messages of the framework whose list came last; None after a list of an API's items.
     """
 
     def __init__(self, replica: Replica) -> None:
@@ -129,6 +141,21 @@ class Following:
         self.renderer = Renderer(self.dialect)
         self.sent: Load | None = None
         self.usage: Usage | None = None
+        self.bridged: Bridged[Any] | None = None
+
+    def bridge(self, dialect: Dialect | Framework | Bridge[T]) -> Bridged[T] | None:
+        """What writes the messages of a framework; None for a provider's API.
+
+        Raises:
+            InvalidInput: ``dialect`` is neither.
+            ImportError: the framework is not installed.
+        """
+        bridge = bridge_for(dialect)
+        if bridge is None:
+            self.bridged = None
+        elif self.bridged is None or self.bridged.bridge is not bridge:
+            self.bridged = Bridged(bridge)
+        return self.bridged
 
     def use(self, dialect: Dialect) -> None:
         """Go on in another dialect."""
@@ -171,19 +198,28 @@ class Following:
                 self.rewrites = replica.state.rewrites
                 return self.followed
 
-    async def record(self, messages: Sequence[object], *, dialect: Dialect = "openai_chat") -> None:
+    async def record(
+        self, messages: Sequence[T], *, dialect: Dialect | Framework | Bridge[T] = "openai_chat"
+    ) -> None:
         """Make the log equal to a list that the caller keeps, where no model call follows; as `Conversation.follow`.
 
-        An answer that ends a turn is stored so. Nothing is decided and nothing compacted.
+        An answer that ends a turn is stored so. Nothing is decided and nothing compacted; an empty list changes nothing.
 
         Raises:
             InvalidInput: the list, or one of its new items, is not what the API describes; nothing was stored.
             StoreError: what is new could not be stored.
         """
         self._replica.check_usable()
-        items = Items(messages, dialect=dialect)
+        bridged = self.bridge(dialect)
+        if not messages:
+            return
+        if bridged is None:
+            items = Items(messages, dialect=cast("Dialect", dialect))
+        else:
+            written = bridged.written(messages)
+            items = Items([item for group in written for item in group], dialect=bridged.bridge.dialect)
         async with self.lock:
-            self.use(dialect)
+            self.use(items.dialect)
             await self.take_over(items)
 
     def _added(self, items: Items, todo: Change) -> tuple[Message, ...]:

@@ -40,16 +40,8 @@ class Items:
 
     def __init__(self, messages: Sequence[object], *, dialect: Dialect) -> None:
         if dialect not in DIALECTS:
-            raise InvalidInput(
-                f"dialect is {dialect!r}: choose one of {', '.join(map(repr, DIALECTS))}; a framework's own messages go "
-                "through `autocompact.adapters.held.Held`"
-            )
-        if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance] - not every caller is typed
-            raise InvalidInput(
-                f"messages is of type {type(messages).__name__}: give the whole list of messages"
-            )
-        if not messages:
-            raise InvalidInput("messages is empty: give the whole list, the message to be answered included")
+            raise InvalidInput(f"dialect is {dialect!r}: choose one of {', '.join(map(repr, DIALECTS))}")
+        check_list(messages)
         self.dialect: Dialect = dialect
         self._given = tuple(messages)
         self.raws = _raws(self._given, path="messages")
@@ -115,6 +107,18 @@ class Items:
         """A message that was made here; where the system prompt stands outside of the list, that is the caller's."""
         is_made = message.role == "system" and message.seq <= 0
         return replace(message, role="user") if is_made and codec_for(self.dialect).system_field else message
+
+
+def check_list(messages: object) -> None:
+    """Check that it is a list with something in it.
+
+    Raises:
+        InvalidInput: it is not.
+    """
+    if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
+        raise InvalidInput(f"messages is of type {type(messages).__name__}: give the whole list of messages")
+    if not messages:
+        raise InvalidInput("messages is empty: give the whole list, the message to be answered included")
 
 
 def tools_json(tools: Sequence[object] | bytes | None) -> bytes | None:

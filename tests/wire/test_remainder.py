@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.adapters.remainder import remainder, restored
+from autocompact.wire.remainder import remainder, restored
 
 pytestmark = pytest.mark.requirement("F3")
 

@@ -1,0 +1,180 @@
+"""Messages that a framework holds as objects of its own, written as items of a provider's API and read again.
+
+A `Bridge` says how. What the items cannot say goes into the log beside them (`autocompact.wire.remainder`), under the
+bridge's name. An object that stands in the context unchanged is handed back as the very object; only what was made or
+changed here is read from items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, Generic, TypeVar, cast, get_args
+
+from autocompact.core.messages import Message
+from autocompact.core.validity import DIALECTS
+from autocompact.errors import InvalidInput
+from autocompact.ports import Bridge, Framework, Item
+from autocompact.wire import render_message
+from autocompact.wire.items import check_list
+from autocompact.wire.json import plain
+from autocompact.wire.mapping import encoded
+from autocompact.wire.remainder import remainder, restored
+
+T = TypeVar("T")
+
+FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
+
+
+def bridge_for(dialect: object) -> Bridge[Any] | None:
+    """The bridge of a framework that is named, or one that is given; None for a provider's API.
+
+    Raises:
+        InvalidInput: it is none of them.
+        ImportError: the framework is not installed; the sentence names the extra.
+    """
+    if dialect in DIALECTS:
+        return None
+    # a name, since an adapter stands above the engine and its framework is installed or not
+    found = import_module(f"autocompact.adapters.{dialect}").MESSAGES if dialect in FRAMEWORKS else dialect
+    if isinstance(found, Bridge):
+        return cast("Bridge[Any]", found)
+    known = ", ".join(map(repr, (*DIALECTS, *FRAMEWORKS)))
+    raise InvalidInput(
+        f"dialect is {dialect!r}: choose one of {known}, or give an `autocompact.ports.Bridge`"
+    )
+
+
+class Bridged(Generic[T]):
+    """Lists of one framework's messages in its bridge's items. What a list has from the last one is not written anew.
+
+    Args:
+        bridge: to the framework's messages.
+    """
+
+    def __init__(self, bridge: Bridge[T]) -> None:
+        self.bridge = bridge
+        self._known: dict[bytes, list[Item]] = {}
+
+    def written(self, messages: Sequence[T]) -> list[list[Item]]:
+        """The items of each message, new ones each time.
+
+        Raises:
+            InvalidInput: it is no list of the framework's messages.
+        """
+        check_list(messages)
+        known: dict[bytes, list[Item]] = {}
+        found: list[list[Item]] = []
+        for place, message in enumerate(messages):
+            # the messages can be changed in place, so what is compared is all that they say
+            value = self._dumped(message, place=place)
+            key = blake2b(encoded(value, path=f"messages[{place}]"), digest_size=16).digest()
+            items = self._known.get(key) or written_as(message, bridge=self.bridge, value=value)
+            known[key] = items
+            # two equal messages are two items: what comes back is told apart by identity
+            found.append([{**item} for item in items])
+        self._known = known
+        return found
+
+    def _dumped(self, message: T, *, place: int) -> Any:
+        types = self.bridge.types
+        if not isinstance(message, types):
+            names = " or ".join(each.__name__ for each in types)
+            raise InvalidInput(
+                f"messages[{place}] is of type {type(message).__name__}: {self.bridge.name!r} takes {names}"
+            )
+        return self.bridge.dump(message)
+
+    def handed_back(
+        self, messages: Sequence[T], *, written: Sequence[Sequence[Item]], shown: Sequence[Item]
+    ) -> list[T]:
+        """The context in the framework's messages.
+
+        Args:
+            messages: the list that came.
+            written: its items.
+            shown: the context in items, the unchanged ones of which are those of ``written``.
+        """
+        firsts = {id(items[0]): place for place, items in enumerate(written)}
+        back: list[T] = []
+        loose: list[Item] = []
+        at = behind = 0
+        while at < len(shown):
+            place = firsts.get(id(shown[at]))
+            whole = written[place] if place is not None else ()
+            if place is not None and list(map(id, whole)) == list(map(id, shown[at : at + len(whole)])):
+                back += self._read(loose, shown, among=messages[behind:place])
+                loose = []
+                back.append(messages[place])
+                behind = place + 1
+                at += len(whole)
+            else:
+                loose.append(shown[at])
+                at += 1
+        return [*back, *self._read(loose, shown, among=messages[behind:])]
+
+    def _read(self, loose: Sequence[Item], shown: Sequence[Item], *, among: Sequence[T]) -> list[T]:
+        """Read what was made; a message that became one item with a changed neighbour is itself again, one of ``among``."""
+        if not loose:
+            return []
+        made = self.bridge.read([_bare(item, self.bridge.name) for item in loose], names=tool_names(shown))
+        if len(made) <= len(loose):
+            return made
+        dump = self.bridge.dump
+        known = [(dump(message), message) for message in among]
+        return [next((each for value, each in known if value == dump(one)), one) for one in made]
+
+
+def written_as(message: T, *, bridge: Bridge[T], value: Any) -> list[Item]:
+    """The items of a message, with what they cannot say.
+
+    Args:
+        message: of the framework.
+        bridge: to its messages.
+        value: the message as the bridge dumps it.
+    """
+    items = bridge.write(message)
+    again = bridge.read(items, names=tool_names(items))
+    rest = remainder(value, bridge.dump(again[0])) if len(again) == 1 else {"is": value}
+    first = {**items[0], bridge.name: rest}
+    return [first, *({**item, bridge.name: {"goes_on": True}} for item in items[1:])]
+
+
+def restored_from(log: Iterable[Message], *, bridge: Bridge[T]) -> Iterator[T]:
+    """The framework's messages that a log was made from.
+
+    Args:
+        log: without what was replaced (`autocompact.engine.following.current`).
+        bridge: to the framework's messages.
+    """
+    items = [cast("Item", plain(render_message(message, dialect=bridge.dialect))) for message in log]
+    starts = [at for at, item in enumerate(items) if "goes_on" not in item.get(bridge.name, {})]
+    for start, end in pairwise((*starts, len(items))):
+        group = [_bare(item, bridge.name) for item in items[start:end]]
+        rest: Mapping[str, Any] = items[start].get(bridge.name, {})
+        if "is" in rest:
+            yield bridge.load(rest["is"])
+        else:
+            (base,) = bridge.read(group, names=tool_names(group))
+            yield bridge.load(restored(bridge.dump(base), rest))
+
+
+def tool_names(items: Iterable[Item]) -> dict[str, str]:
+    """The names of the tools by the ids of the calls, in the items of whichever API."""
+    found: dict[str, str] = {}
+    for item in items:
+        for call in item.get("tool_calls") or ():
+            found[call["id"]] = call.get("function", {}).get("name", "")
+        content = item.get("content")
+        for block in cast("list[Any]", content) if isinstance(content, list) else ():
+            if isinstance(block, dict) and cast("Item", block).get("type") == "tool_use":
+                found[block["id"]] = block["name"]
+        if item.get("type") == "function_call":
+            found[item["call_id"]] = item["name"]
+    return found
+
+
+def _bare(item: Item, name: str) -> Item:
+    return {key: value for key, value in item.items() if key != name}
