@@ -252,8 +252,9 @@ async def large(request: pytest.FixtureRequest) -> AsyncGenerator[Archive]:
 
 
 async def test_a_rare_word_is_found_however_common_the_others_are(large: Archive) -> None:
-    found = await _found(large, "common usual seldom frequent", k=4)
-    assert {int(name.split()[1]) % 700 for name in found} == {0}
+    for conversation in (None, "talk"):
+        found = await _found(large, "common usual seldom frequent", k=4, conversation=conversation)
+        assert {int(name.split()[1]) % 700 for name in found} == {0}
 
 
 async def test_a_common_word_still_counts_where_a_rare_one_stands(large: Archive) -> None:
@@ -267,9 +268,18 @@ async def test_a_common_word_still_counts_where_a_rare_one_stands(large: Archive
 
 
 async def test_where_all_words_are_common_the_newest_with_all_of_them_are_found(large: Archive) -> None:
-    hits = await large.index.search("default", "common frequent", k=20)
-    assert len(hits) == 20
-    assert all(hit.seq % 4 and hit.seq > BUDGET for hit in hits)
+    for conversation in (None, "talk"):
+        hits = await large.index.search("default", "common frequent", k=20, conversation=conversation)
+        assert len(hits) == 20
+        assert all(hit.seq % 4 and hit.seq > BUDGET for hit in hits)
+
+
+async def test_what_is_admitted_is_found_behind_all_that_is_not(large: Archive) -> None:
+    older = BUDGET * 3 // 2
+    hits = await large.index.search("default", "common frequent", k=100, admit=lambda _, seq: seq < older)
+    assert {older - hit.seq for hit in hits} >= {3, 4, 5}
+    hits = await large.index.search("default", "seldom", k=5, admit=lambda _, seq: seq < 701)
+    assert [hit.seq for hit in hits] == [700]
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

@@ -371,8 +371,10 @@ def _exactness(query: Query, places: _Standing, *, weights: Sequence[float]) -> 
 
 
 def _in_row(name: Sequence[int], places: _Standing) -> bool:
-    first, *rest = (places.get(term, ()) for term in name)
-    return any(all(start + 1 + nth in here for nth, here in enumerate(rest)) for start in first)
+    standing = [places.get(term, ()) for term in name]
+    # its rarest term leaves few places to look at
+    nth, rarest = min(enumerate(standing), key=lambda one: len(one[1]))
+    return any(all(at - nth + place in here for place, here in enumerate(standing)) for at in rarest)
 
 
 def _closeness(places: _Standing, weights: Sequence[float]) -> float:

@@ -44,6 +44,9 @@ _FEW = 20
 _ENOUGH = 250
 """Places of rare terms after which more common terms are not counted any further."""
 
+ONCE = (0,)
+"""Places of a term in a passage that holds it, before they are known."""
+
 MOST_COMMON = 2
 """Common terms of a query that count, the first ones."""
 
@@ -79,12 +82,16 @@ class Passages(Protocol):
         """Count the passages that hold each term, up to ``most``."""
         ...
 
-    def places(self, asked: Asked) -> Mapping[int, Sequence[int]]:
-        """By the id of the passage, where in it the term stands."""
+    def places(self, asked: Sequence[Asked]) -> Sequence[Mapping[int, Sequence[int]]]:
+        """For each of them by the id of the passage, where in it the term stands.
+
+        Where that is dear to find out, it may be `ONCE` until the passage is looked up: then a passage is chosen by which terms it
+        holds, and not by how often.
+        """
         ...
 
     def passages(self, ids: Iterable[int]) -> Mapping[int, Passage]:
-        """Return the passages with these ids."""
+        """Return the passages with these ids, and fill in what `places` left open of them."""
         ...
 
     def key(self, conversation: int) -> Key:
@@ -158,20 +165,21 @@ def _counts(held: Passages, terms: Sequence[str]) -> list[int]:
 def _postings(held: Passages, terms: Sequence[str], *, counts: Sequence[int]) -> list[Posting]:
     rare = _rare(counts)
     common = [index for index, count in enumerate(counts) if count and index not in rare][:MOST_COMMON]
-    found: dict[int, Posting] = {
-        index: Posting(places=held.places(Asked(term=terms[index])), found=counts[index]) for index in rare
-    }
+    found: dict[int, Posting] = {}
     if rare:
+        either = [terms[index] for index in rare]
+        places = held.places([Asked(term=term) for term in either])
+        for index, here in zip(rare, places, strict=True):
+            found[index] = Posting(places=here, found=counts[index])
         # common terms alone would be read to the end of the archive; beside
         # rare ones they only order what those found
-        anchors = len({id for posting in found.values() for id in posting.places})
-        either = [terms[index] for index in rare]
-        for index in common:
-            places = held.places(Asked(term=terms[index], beside=either))
+        anchors = len({id for here in places for id in here})
+        beside = held.places([Asked(term=terms[index], beside=either) for index in common])
+        for index, here in zip(common, beside, strict=True):
             # its frequency among the anchors, taken for that of the whole:
             # exact counting would read all its places
-            share = held.total * len(places) // anchors
-            found[index] = Posting(places=places, found=max(counts[index], share))
+            share = held.total * len(here) // anchors
+            found[index] = Posting(places=here, found=max(counts[index], share))
     elif common:
         found = _newest(held, {index: terms[index] for index in common})
     return [found.get(index, Posting(places={}, found=count)) for index, count in enumerate(counts)]
@@ -180,16 +188,11 @@ def _postings(held: Passages, terms: Sequence[str], *, counts: Sequence[int]) ->
 def _newest(held: Passages, terms: Mapping[int, str]) -> dict[int, Posting]:
     """Places of terms that are all common: where all of them stand, else where any does."""
     every, most = list(terms.values()), BUDGET // len(terms)
-    places = {
-        index: held.places(Asked(term=term, every=every, newest=True, most=most))
-        for index, term in terms.items()
-    }
+    places = held.places([Asked(term=term, every=every, newest=True, most=most) for term in every])
     # no passage has all of them among the newest
-    if not any(places.values()):
-        places = {
-            index: held.places(Asked(term=term, newest=True, most=most)) for index, term in terms.items()
-        }
-    return {index: Posting(places=where, found=BUDGET) for index, where in places.items()}
+    if not any(places):
+        places = held.places([Asked(term=term, newest=True, most=most) for term in every])
+    return {index: Posting(places=where, found=BUDGET) for index, where in zip(terms, places, strict=True)}
 
 
 def _rare(counts: Sequence[int]) -> list[int]:

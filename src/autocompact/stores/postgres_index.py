@@ -1,28 +1,37 @@
 """The search index on a PostgreSQL server: a GIN index tells where each term stands, `autocompact.core.search` ranks.
 
 A passage's terms stand in an array in their order, each with the number of its namespace in front (``3_login``), so that
-nothing of another namespace is read, counted or found. The array says by itself where in the passage a term stands. How
-much is read: `autocompact.stores.bounded_search`; ``ts_rank`` would look at every match.
+nothing of another namespace is read, counted or found. How much is read: `autocompact.stores.bounded_search`; ``ts_rank``
+would look at every match.
+
+The GIN index says which passages hold a term. How often and where says the array alone, which is compressed, so only those
+of the likeliest passages are read (``sql/postgres/migrations/0005_search.sql``), and of a small scope all at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from autocompact.core.messages import Message
-from autocompact.core.search import Kind, Passage, passages
-from autocompact.errors import StoreCorrupt
+from autocompact.core.search import SHORTLIST, Kind, Passage, parse_query, passages
 from autocompact.ports import Hit, Key
-from autocompact.stores.bounded_search import Asked, find, passage_of, passage_row
+from autocompact.stores.bounded_search import ONCE, Asked, Passages, find, passage_of, passage_row
 from autocompact.stores.connection import Value
 from autocompact.stores.postgres_server import DIALECT, PostgresConnection, Rows
 from autocompact.stores.queries import queries
-from autocompact.stores.rows import row_id, row_range
+from autocompact.stores.rows import place, row_id, row_range
 from autocompact.stores.tenants import Tenant
 
 T = TypeVar("T")
+
+SMALL = 200
+"""Passages of a conversation whose terms are all read: looking each term up costs more."""
+
+RECENT = 3_000
+"""Newest passages of a tenant, among which terms that are all common are looked for first."""
 
 _LAST = (1 << 63) - 1
 
@@ -80,10 +89,28 @@ class PostgresIndex:
         """See `Index.search`."""
 
         def work(connection: PostgresConnection) -> tuple[Hit, ...]:
-            scope = _scope(_Tables(connection), namespace=namespace, conversation=conversation)
-            return () if scope is None else find(scope, query, k=k, admit=admit, kinds=kinds)
+            tables = _Tables(connection)
+            held = _passages(tables, query, namespace=namespace, conversation=conversation)
+            return () if held is None else find(held, query, k=k, admit=admit, kinds=kinds)
 
         return await self._store.reading(work, tenant=namespace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """A passage that was read.
+
+    Attributes:
+        id: its number.
+        passage: where it stands.
+        name: of its conversation.
+        places: by term, positions in it; only of terms that were asked for and stand there.
+    """
+
+    id: int
+    passage: Passage
+    name: str
+    places: Mapping[str, Sequence[int]]
 
 
 class _Tables:
@@ -101,6 +128,17 @@ class _Tables:
         first, last = row_id(conversation, 0), row_range(conversation)[1]
         return self.run("last_passage", first=first, last=last).get
 
+    def read(self, ids: Iterable[int], terms: Collection[str]) -> Iterator[_Row]:
+        """Yield passages and where in them the terms stand."""
+        for *columns, name, words in self.run("read_passages", ids=list(ids)):
+            # every word has the namespace's number in front
+            number = words[: words.index("_") + 1]
+            places: dict[str, list[int]] = defaultdict(list)
+            for position, term in enumerate(words[len(number) :].split(f" {number}")):
+                if term in terms:
+                    places[term].append(position)
+            yield _Row(id=columns[0], passage=passage_of(tuple(columns)), name=name, places=places)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scope:
@@ -109,63 +147,141 @@ class _Scope:
     Attributes:
         tables: on the connection of this search.
         namespace: its name.
-        first: id of the first passage.
-        last: id of the last one.
-        total: how many there are.
-        keys: of conversations, by id, as they are asked for.
+        conversation: id of the only one; None for all.
+        total: passages in it.
+        keys: of conversations, by id, as passages of them are looked up.
+        postings: by term, where it stands in each passage: `ONCE` until the passage is looked up.
     """
 
     tables: _Tables
     namespace: str
-    first: int
-    last: int
+    conversation: int | None
     total: int
     keys: dict[int, Key] = field(default_factory=dict[int, Key])
+    postings: dict[str, dict[int, Sequence[int]]] = field(default_factory=dict[str, dict[int, Sequence[int]]])
+
+    @property
+    def ids(self) -> tuple[int, int]:
+        """The first and the last that a passage of it can have."""
+        return (1, _LAST) if self.conversation is None else row_range(self.conversation)
 
     def key(self, conversation: int) -> Key:
         """See `Passages.key`."""
-        if conversation not in self.keys:
-            name = self.tables.run("name_of", conversation=conversation).get
-            if name is None:
-                raise StoreCorrupt(
-                    f"the search index has passages of conversation {conversation}, which is not there"
-                )
-            self.keys[conversation] = Key(conversation=name, namespace=self.namespace)
         return self.keys[conversation]
 
     def count(self, terms: Sequence[str], *, most: int) -> list[int]:
         """See `Passages.count`."""
-        asked = list(terms)
-        found = self.tables.run("count_places", terms=asked, first=self.first, last=self.last, most=most)
+        asked, (first, last) = list(terms), self.ids
+        found = (
+            self.tables.run("count_in_tenant", terms=asked, most=most)
+            if self.conversation is None
+            else self.tables.run("count_between", terms=asked, first=first, last=last, most=most)
+        )
         return [count for (count,) in found]
 
-    def places(self, asked: Asked) -> dict[int, Sequence[int]]:
-        """See `Passages.places`."""
-        found = self.tables.run(
-            "places",
-            every=[asked.term, *asked.every],
-            beside=list(asked.beside),
-            first=self.first,
-            last=self.last,
-            most=asked.most,
-            newest=asked.newest,
-        )
-        return {id: [at - 1 for at in places] for id, places in found}
+    def places(self, asked: Sequence[Asked]) -> list[dict[int, Sequence[int]]]:
+        """See `Passages.places`; all that are asked for at once differ in their terms alone."""
+        if not asked:
+            return []
+        one, terms = asked[0], [each.term for each in asked]
+        if one.every:
+            found = [self._newest(one.every, most=one.most)] * len(asked)
+        elif one.newest:
+            found = [self._newest([term], most=one.most) for term in terms]
+        else:
+            first, last = self.ids
+            beside = list(one.beside)
+            rows = self.tables.run(
+                "passages_with", terms=terms, beside=beside, first=first, last=last, most=one.most
+            )
+            found = [ids for (ids,) in rows]
+        new = {
+            term: dict.fromkeys(ids, cast("Sequence[int]", ONCE))
+            for term, ids in zip(terms, found, strict=True)
+        }
+        self.postings.update(new)
+        return list(new.values())
+
+    def _newest(self, terms: Sequence[str], *, most: int) -> list[int]:
+        """Ids of the newest passages that hold all terms."""
+        first, last = self.ids
+        # of a common word the last passages hold enough, and all others need not be looked at
+        for begin in (self._recent(), first):
+            rows = self.tables.run("newest_with", terms=list(terms), first=begin, last=last, most=most)
+            found = [id for (id,) in rows]
+            if len(found) >= SHORTLIST:
+                break
+        return found
+
+    def _recent(self) -> int:
+        """The id from which on there are `RECENT` passages or a few more."""
+        if self.conversation is not None:
+            return row_id(self.conversation, max(1, self.total - RECENT))
+        newest = self.tables.run("newest_conversation", name=self.namespace, passages=RECENT).get
+        return row_id(newest, 1)
 
     def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
         """See `Passages.passages`."""
-        return {row[0]: passage_of(row) for row in self.tables.run("passages", ids=list(ids))}
+        found: dict[int, Passage] = {}
+        for row in self.tables.read(ids, self.postings):
+            found[row.id] = row.passage
+            self.keys[place(row.id)[0]] = Key(conversation=row.name, namespace=self.namespace)
+            for term, here in row.places.items():
+                if row.id in self.postings[term]:
+                    self.postings[term][row.id] = here
+        return found
 
 
-def _scope(tables: _Tables, *, namespace: str, conversation: str | None) -> _Scope | None:
-    """Return the scope of a search; None where nothing was ever indexed."""
-    if tables.run("space", name=namespace).get is None:
-        return None
+class _Small:
+    """A conversation of few passages, which are read at once, whatever is asked; implements `Passages`."""
+
+    def __init__(
+        self, tables: _Tables, terms: Sequence[str], *, conversation: int, key: Key, total: int
+    ) -> None:
+        self.total = total
+        self._conversation, self._key = conversation, key
+        self._postings: dict[str, dict[int, Sequence[int]]] = {term: {} for term in terms}
+        self._passages: dict[int, Passage] = {}
+        first = row_id(conversation, 1)
+        for row in tables.read(range(first, first + total), self._postings):
+            self._passages[row.id] = row.passage
+            for term, here in row.places.items():
+                self._postings[term][row.id] = here
+
+    def key(self, conversation: int) -> Key:
+        """See `Passages.key`."""
+        assert conversation == self._conversation
+        return self._key
+
+    def count(self, terms: Sequence[str], *, most: int) -> list[int]:
+        """See `Passages.count`."""
+        return [min(most, len(self._postings[term])) for term in terms]
+
+    def places(self, asked: Sequence[Asked]) -> list[Mapping[int, Sequence[int]]]:
+        """See `Passages.places`; no term is so common here that the newest passages are asked for."""
+        return [self._beside(each) for each in asked]
+
+    def _beside(self, asked: Asked) -> Mapping[int, Sequence[int]]:
+        held = self._postings[asked.term]
+        if not asked.beside:
+            return held
+        others = {id for term in asked.beside for id in self._postings[term]}
+        return {id: held[id] for id in held.keys() & others}
+
+    def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
+        """See `Passages.passages`."""
+        return {id: self._passages[id] for id in ids}
+
+
+def _passages(tables: _Tables, query: str, *, namespace: str, conversation: str | None) -> Passages | None:
+    """The passages of a search for ``query``; None where nothing was ever indexed."""
     if conversation is None:
         total = tables.run("passages_of", name=namespace).get
-        return _Scope(tables=tables, namespace=namespace, first=1, last=_LAST, total=total)
-    id = tables.run("conversation", namespace=namespace, name=conversation).get
-    if id is None:
+        return _Scope(tables=tables, namespace=namespace, conversation=None, total=total) if total else None
+    id, total = tables.run("conversation", namespace=namespace, name=conversation).get or (0, 0)
+    if not total:
         return None
-    before, last = row_id(id, 0), tables.last_passage(id)
-    return _Scope(tables=tables, namespace=namespace, first=before + 1, last=last, total=last - before)
+    if total > SMALL:
+        return _Scope(tables=tables, namespace=namespace, conversation=id, total=total)
+    key = Key(conversation=conversation, namespace=namespace)
+    return _Small(tables, parse_query(query).terms, conversation=id, key=key, total=total)

@@ -153,8 +153,11 @@ class _Scope:
         found = self.tables.run("count_places", terms=matches, first=self.first, last=self.last, most=most)
         return [count for (count,) in found]
 
-    def places(self, asked: Asked) -> Mapping[int, Sequence[int]]:
+    def places(self, asked: Sequence[Asked]) -> list[Mapping[int, Sequence[int]]]:
         """See `autocompact.stores.bounded_search.Passages`."""
+        return [self._places(each) for each in asked]
+
+    def _places(self, asked: Asked) -> Mapping[int, Sequence[int]]:
         match = " AND ".join(map(self._match, (asked.term, *asked.every)))
         if asked.beside:
             match += f" AND ({' OR '.join(map(self._match, asked.beside))})"

@@ -1,11 +1,8 @@
 -- name: namespace_of
 SELECT namespace FROM autocompact.conversations WHERE id = %(conversation)s;
 
--- name: name_of
-SELECT name FROM autocompact.conversations WHERE id = %(conversation)s;
-
 -- name: conversation
-SELECT id FROM autocompact.conversations WHERE namespace = %(namespace)s AND name = %(name)s;
+SELECT id, passages FROM autocompact.conversations WHERE namespace = %(namespace)s AND name = %(name)s;
 
 -- name: space
 SELECT id FROM autocompact.search_namespaces WHERE name = %(name)s;
@@ -31,11 +28,22 @@ SELECT id, seq, part, start, length, kind, terms, string_to_array(words, ' ') FR
 -- name: delete_passages
 DELETE FROM autocompact.passages WHERE id BETWEEN %(first)s AND %(last)s;
 
--- name: passages
-SELECT id, seq, part, start, length, kind, terms FROM autocompact.passages WHERE id = ANY(%(ids)s::bigint[]);
+-- name: newest_conversation
+SELECT coalesce(max(id), 0) FROM (
+    SELECT id, sum(passages) OVER (ORDER BY id DESC) AS newer FROM autocompact.conversations WHERE namespace = %(name)s
+) AS held WHERE newer >= %(passages)s;
 
--- name: count_places
+-- name: count_in_tenant
+SELECT * FROM autocompact.count_passages(%(terms)s::text[], %(most)s);
+
+-- name: count_between
 SELECT * FROM autocompact.count_places(%(terms)s::text[], %(first)s, %(last)s, %(most)s);
 
--- name: places
-SELECT * FROM autocompact.places(%(every)s::text[], %(beside)s::text[], %(first)s, %(last)s, %(most)s, %(newest)s);
+-- name: passages_with
+SELECT ids FROM autocompact.passages_with(%(terms)s::text[], %(beside)s::text[], %(first)s, %(last)s, %(most)s);
+
+-- name: newest_with
+SELECT * FROM autocompact.newest_with(%(terms)s::text[], %(first)s, %(last)s, %(most)s);
+
+-- name: read_passages
+SELECT * FROM autocompact.read_passages(%(ids)s::bigint[]);
