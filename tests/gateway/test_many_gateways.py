@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Any
 
 import aiohttp
@@ -15,12 +14,13 @@ import pytest
 
 from autocompact.gateway import Gateway
 from autocompact.gateway.server import running
-from autocompact.ports import Key, SystemClock
+from autocompact.ports import Key
 from autocompact.stores.postgres import PostgresStore
 from autocompact.testing import FakeProvider
 from autocompact.testing.provider import Received
 from tests.gateway.serving import config
 from tests.gateway.test_compaction import send, words
+from tests.gateway.wrong_clock import WrongClock
 from tests.lengths import turns
 from tests.stores.cluster import Cluster
 from tests.stores.wire import Wire
@@ -36,20 +36,6 @@ DAY = 86_400.0
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-class WrongClock:
-    """The system's, some seconds off; implements `Clock`."""
-
-    def __init__(self) -> None:
-        self.off, self._right = 0.0, SystemClock()
-
-    def now(self) -> str:
-        there = datetime.fromisoformat(self._right.now()) + timedelta(seconds=self.off)
-        return there.isoformat(timespec="milliseconds")
-
-    def monotonic(self) -> float:
-        return self._right.monotonic()
 
 
 @dataclass(kw_only=True)

@@ -30,12 +30,13 @@ class Steps:
     """Kills the process at one of them."""
 
     def __init__(self, fatal: int) -> None:
-        self._left = fatal
+        self.names: list[str] = []
+        self._fatal = fatal
 
-    def reached(self, _: str) -> None:
-        if self._left == 0:
+    def reached(self, name: str) -> None:
+        if len(self.names) == self._fatal:
             os.kill(os.getpid(), signal.SIGKILL)
-        self._left -= 1
+        self.names.append(name)
 
 
 class SteppedIndexer(PostgresIndexer):
