@@ -11,12 +11,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 from autocompact.core.strides import STRIDE
 
 Places: TypeAlias = Mapping[str, Sequence[int]]
 """Of each anchor that a text holds, where it begins, in order; an anchor that it does not hold is not in it."""
+
+_Around: TypeAlias = tuple[str, bytes, int]
+"""An anchor, its bytes, and how many of them stand before its pivot."""
 
 _COMMON = ' etsarinocl\ndumpfh\tg/-.b"k1w:,y20v4()536x=789_{j}`zq?*+[]\\!%'
 """Characters of recorded agent sessions, in lower case, the most frequent first."""
@@ -38,21 +42,22 @@ class Anchors:
     def __init__(self, literals: Iterable[str]) -> None:
         searched = sorted({each for each in literals if is_searched(each)})
         pivots = _pivots(searched)
-        chosen = {each: next(pivot for pivot in pivots if pivot in each) for each in searched}
-        groups = {pivot: [each for each in searched if chosen[each] == pivot] for pivot in chosen.values()}
+        groups: dict[str, list[str]] = {}
+        for each in searched:
+            groups.setdefault(next(pivot for pivot in pivots if pivot in each), []).append(each)
         branches = (_branch(pivot, group) for pivot, group in groups.items())
         self._any = re.compile("|".join(branches).encode("latin-1"))
         self._longest = max(map(len, searched), default=0)
         # by what is found of an anchor, from its pivot on: the anchors that can stand around this pivot
-        self._around = {
-            (end := _from(pivot, anchor)).encode("latin-1"): tuple(
-                (each, each.encode("latin-1"), each.index(pivot))
-                for each in group
-                if end.startswith(_from(pivot, each)) or _from(pivot, each).startswith(end)
-            )
-            for pivot, group in groups.items()
-            for anchor in group
-        }
+        self._around: dict[bytes, tuple[_Around, ...]] = {}
+        for pivot, group in groups.items():
+            ends = [(each[each.index(pivot) :], each) for each in group]
+            for found, _ in ends:
+                self._around[found.encode("latin-1")] = tuple(
+                    (each, each.encode("latin-1"), len(each) - len(end))
+                    for end, each in ends
+                    if end.startswith(found) or found.startswith(end)
+                )
 
     def places(self, lower: bytes) -> Places:
         """Where each anchor begins in ``lower``, a text in lower case with one byte for each character.
@@ -89,10 +94,6 @@ def is_searched(anchor: str) -> bool:
     return all(ord(character) < 0x100 for character in anchor)
 
 
-def _from(pivot: str, anchor: str) -> str:
-    return anchor[anchor.index(pivot) :]
-
-
 def _branch(pivot: str, anchors: Iterable[str]) -> str:
     """A pattern that matches where one of ``anchors`` stands around ``pivot``.
 
@@ -109,13 +110,13 @@ def _branch(pivot: str, anchors: Iterable[str]) -> str:
 
 def _pivots(literals: Iterable[str]) -> list[str]:
     """Few and rare characters, of which each literal has one; the rarest first."""
-    left: set[str] = set(literals)
+    left: list[frozenset[str]] = [frozenset(each) for each in literals]
     found: list[str] = []
     while left:
-        holders = Counter(character for each in left for character in set(each))
+        holders = Counter(chain.from_iterable(left))
         best = min(sorted(holders), key=lambda character: _frequency(character) / holders[character])
         found.append(best)
-        left = {each for each in left if best not in each}
+        left = [each for each in left if best not in each]
     return sorted(found, key=_frequency)
 
 
