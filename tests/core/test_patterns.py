@@ -18,7 +18,9 @@ from autocompact.ledger import changes, facts, findings, lines, reactions, rules
 def _of(module: ModuleType) -> list[LazyPattern]:
     values: list[object] = [*vars(module).values()]
     several = (cast("tuple[object, ...]", value) for value in values if isinstance(value, tuple))
-    return [value for value in chain(values, *several) if isinstance(value, LazyPattern)]
+    lazy = [value for value in chain(values, *several) if isinstance(value, LazyPattern)]
+    # asked often from the first text on, else none of these short texts would be looked at as ASCII
+    return [LazyPattern(each.source, each.flags, needs=each.needs, seldom=0) for each in lazy]
 
 
 PATTERNS = [
@@ -77,15 +79,40 @@ def test_no_word_of_a_pattern_is_lost_in_lower_case(pattern: LazyPattern) -> Non
 def test_of_an_expression_what_ascii_text_can_fit_is_left(
     source: str, found: tuple[str, ...], not_found: tuple[str, ...]
 ) -> None:
-    pattern = LazyPattern(source)
+    pattern = LazyPattern(source, seldom=0)
     assert [text for text in found if not pattern.found_in(text)] == []
     assert [text for text in not_found if pattern.found_in(text)] == []
     assert all(_agrees(pattern, text) for text in (*found, *not_found, "é", "abcé"))
 
 
 def test_case_counts_where_the_pattern_says_so() -> None:
-    pattern = LazyPattern(r"AGENTS\.md")
+    pattern = LazyPattern(r"AGENTS\.md", seldom=0)
     assert pattern.found_in("see AGENTS.md")
     assert not pattern.found_in("see agents.md")
     assert pattern.begins("AGENTS.md")
     assert not pattern.begins("agents.md")
+
+
+@pytest.mark.parametrize("source", [r"\bnever (?:again|ever)\b|总是", r"(?<=a )b"])
+def test_a_pattern_answers_the_same_before_and_after_it_is_asked_often(source: str) -> None:
+    texts = ("NEVER again", "never say", "a B", "b", "nothing")
+    pattern = LazyPattern(source, re.IGNORECASE, seldom=sum(map(len, texts)))
+    seldom = [(pattern.found_in(text), pattern.begins(text)) for text in texts]
+    assert [(pattern.found_in(text), pattern.begins(text)) for text in texts] == seldom
+    assert [found for found, _ in seldom] == [pattern.search(text) is not None for text in texts]
+
+
+def test_what_every_match_needs_is_looked_for_before_a_pattern_is_compiled() -> None:
+    pattern = LazyPattern(r"(?:due|until) (?:today|tomorrow)", re.IGNORECASE, needs="today|tomorrow")
+    assert not pattern.found_in("Due soon")
+    assert "compiled" not in vars(pattern)
+    assert pattern.found_in("Due TODAY")
+
+
+def test_a_lazy_pattern_has_the_methods_of_a_compiled_one() -> None:
+    pattern = LazyPattern(r"\d+")
+    assert pattern.findall("1 and 22") == ["1", "22"]
+    assert pattern.split("a1b22c") == ["a", "b", "c"]
+    assert pattern.sub("#", "a1b22") == "a#b#"
+    assert pattern.fullmatch("12") is not None
+    assert pattern.fullmatch("12a") is None
