@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias, cast
 
 from autocompact.core.actions import Action
+from autocompact.core.patterns import LazyPattern
 
 Content: TypeAlias = Literal[
     "file read", "search", "api reply", "test output", "build log", "git output", "listing", "other"
@@ -23,7 +24,7 @@ _BUILDER = (
     r"make|cmake|ninja|meson|tsc|webpack|vite|esbuild|rollup|gcc|g\+\+|clang(?:\+\+)?|javac|rustc|mvnw?|gradlew?"
     r"|bazel|eslint|ruff|mypy|pyright|basedpyright|golangci-lint|prettier|biome|terraform"
 )
-_COMMAND = re.compile(
+_COMMAND = LazyPattern(
     rf"{_START}{_SETTINGS}(?:"
     rf"(?P<test>pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|phpunit|rspec|ctest|playwright\s+test"
     rf"|{_RUNNER}\s+(?:-\S+\s+(?:[^\s-]\S*\s+)?)*?(?:run\s+)?[\w:.-]*test[\w:.-]*)"
@@ -46,11 +47,11 @@ _OF_COMMAND: dict[str, Content] = {
     "read": "file read",
     "listing": "listing",
 }
-_LISTS = re.compile(r"glob|(?:^|_)(?:ls|list|find|tree|dir)(?:_|$)|list_?(?:dir|files)", re.IGNORECASE)
-_LOOKS: tuple[tuple[Content, re.Pattern[str]], ...] = (
+_LISTS = LazyPattern(r"glob|(?:^|_)(?:ls|list|find|tree|dir)(?:_|$)|list_?(?:dir|files)", re.IGNORECASE)
+_LOOKS: tuple[tuple[Content, LazyPattern], ...] = (
     (
         "test output",
-        re.compile(
+        LazyPattern(
             r"\b\d+ (?:passed|failed|passing|failing)\b|^Tests?:\s+\d|^--- (?:PASS|FAIL): |^test result: "
             r"|^Ran \d+ tests?\b|^(?:PASS|FAIL|not ok)\s",
             re.MULTILINE,
@@ -58,29 +59,29 @@ _LOOKS: tuple[tuple[Content, re.Pattern[str]], ...] = (
     ),
     (
         "git output",
-        re.compile(
+        LazyPattern(
             r"^diff --git |^commit [0-9a-f]{40}$|^On branch \S|^\[[\w/.-]+ [0-9a-f]{7,12}\] ", re.MULTILINE
         ),
     ),
     (
         "build log",
-        re.compile(
+        LazyPattern(
             r"^error(?:\[E\d+\]|:)|\berror TS\d+|^npm (?:WARN|ERR!|warn|error) |\bBUILD (?:SUCCESS|FAIL)|^make(?:\[\d+\])?: "
             r"|^\s+Compiling \S+ v\d|^Successfully (?:built|installed) |^(?:Downloading|Collecting) \S",
             re.MULTILINE,
         ),
     ),
-    ("file read", re.compile(r"(?:^[ \t]*\d+(?:\t|→|: |\| ).*\n?){3}", re.MULTILINE)),
-    ("search", re.compile(r"(?:^[^\s:]+:\d+[:-].*\n?){2}", re.MULTILINE)),
+    ("file read", LazyPattern(r"(?:^[ \t]*\d+(?:\t|→|: |\| ).*\n?){3}", re.MULTILINE)),
+    ("search", LazyPattern(r"(?:^[^\s:]+:\d+[:-].*\n?){2}", re.MULTILINE)),
     (
         "listing",
-        re.compile(
+        LazyPattern(
             r"(?:^[-dl][rwxsSt-]{9}.*\n?){2}|(?:^\.{0,2}/?[\w@.-]+(?:/[\w@.-]+)+/?\n?){3}", re.MULTILINE
         ),
     ),
     (
         "api reply",
-        re.compile(r"\A\s*(?:[{\[]\s*[\"{\[]|HTTP/[\d.]+ \d{3}|<!doctype html|<html|<\?xml)", re.IGNORECASE),
+        LazyPattern(r"\A\s*(?:[{\[]\s*[\"{\[]|HTTP/[\d.]+ \d{3}|<!doctype html|<html|<\?xml)", re.IGNORECASE),
     ),
 )
 LOOKED_AT = 1_500

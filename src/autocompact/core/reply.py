@@ -12,17 +12,18 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from autocompact.core.language import detect
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.summary_tags import SummaryTag, blocks_of, chosen
 from autocompact.core.tokens import Counter
 
 ProblemKind: TypeAlias = Literal["empty", "truncated", "too_large", "refusal", "wrong_language"]
 
-_TAG = re.compile(
+_TAG = LazyPattern(
     r"(?P<html><details[^<>]{0,200}>\s*)?<(?P<close>/)?(?P<name>summary|analysis|scratchpad|think(?:ing)?)(?:\s[^<>]{0,200})?>",
     re.IGNORECASE,
 )
-_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
-_WRAPPED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
+_FENCE = LazyPattern(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+_WRAPPED = LazyPattern(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
 _CUT = frozenset(
     {
         "length",
@@ -34,7 +35,7 @@ _CUT = frozenset(
     }
 )
 _ENDED = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token", "completed"})
-_REFUSAL = re.compile(
+_REFUSAL = LazyPattern(
     r"\W*(?:(?:i['’]?m |i am )?(?:so |very )?sorry\b|(?:unfortunately,? )?i (?:can(?:['’]t|not)|am (?:unable|not able)"
     r"|won['’]t|do(?:n['’]t| not) (?:have|see))|i['’]m (?:unable|not able)|as an ai\b|(?:there is|there['’]s|i see) no (?:conversation|"
     r"previous)|(?:please|could you(?: please)?) (?:provide|share|paste)|es tut mir leid|tut mir leid|ich kann (?:\w+ )?"
@@ -42,13 +43,13 @@ _REFUSAL = re.compile(
     r"|non posso|извините|к сожалению|我(?:无法|不能)|抱歉|对不起|很抱歉|申し訳|すみません|죄송)",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"^#{1,6} |^\*\*[^*\n]+\*\*:?\s*$|^[-*] ", re.MULTILINE)
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\S*[/_\\.=(){}<>\d]\S*|^#.*$", re.DOTALL | re.MULTILINE)
+_HEADING = LazyPattern(r"^#{1,6} |^\*\*[^*\n]+\*\*:?\s*$|^[-*] ", re.MULTILINE)
+_CODE = LazyPattern(r"```.*?(?:```|\Z)|`[^`\n]*`|\S*[/_\\.=(){}<>\d]\S*|^#.*$", re.DOTALL | re.MULTILINE)
 _REFUSAL_LENGTH = 800
 FEW = 500
 """Tokens of which a short summary may well be larger: that is nobody's mistake."""
 _TELLING_WORDS = 40
-_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]|(?<=\S)(?=\n)")
+_SENTENCE_END = LazyPattern(r"[.!?](?=\s)|[。！？]|(?<=\S)(?=\n)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

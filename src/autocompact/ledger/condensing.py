@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter
 from autocompact.ledger.claims import opens
@@ -25,13 +26,13 @@ REPEATED = 0.5
 REPEATED_DRAFT = 0.3
 """The same for what stands in a draft, which the summary below it was made from."""
 
-_DRAFT = re.compile(r"\W*(?:<?analysis>?|scratchpad|draft|notes)\W*$", re.IGNORECASE)
-_FINAL = re.compile(r"\W*(?:<?summary>?|final summary)\W*$", re.IGNORECASE)
+_DRAFT = LazyPattern(r"\W*(?:<?analysis>?|scratchpad|draft|notes)\W*$", re.IGNORECASE)
+_FINAL = LazyPattern(r"\W*(?:<?summary>?|final summary)\W*$", re.IGNORECASE)
 
 _NEAR = 160
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
-_MARK = re.compile(r"\A[ \t]*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)*")
-_PROGRAM = re.compile(
+_FENCE = LazyPattern(r"[ \t]*(?:```|~~~)")
+_MARK = LazyPattern(r"\A[ \t]*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)*")
+_PROGRAM = LazyPattern(
     r"[ \t]*(?:```|~~~)[ \t]*(?:go|python|py|[jt]sx?|(?:java|type)script|java|rust|rs|c|h|cc|cpp|c\+\+|cs|csharp|ruby|rb|php|swift|kotlin|kt|scala|lua|vue|svelte"
     r"|html|css|scss|elixir|ex|dart|zig|haskell|hs|perl|r|objc)\b",
     re.IGNORECASE,
@@ -39,11 +40,11 @@ _PROGRAM = re.compile(
 _QUOTES = ('"', "“", "„", "«", "「")
 """Begin what somebody said, word for word: a summary that tells it again has not its words."""
 
-_WORD = re.compile(r"\w")
+_WORD = LazyPattern(r"\w")
 _SHORT_CODE = 4
 """Lines of code, fences aside, that explain more than they take."""
 
-_ABOUT_ITSELF = re.compile(
+_ABOUT_ITSELF = LazyPattern(
     r"this session is being continued|please continue the conversation|^\s*(?:analysis:\s*$|let me (?:\w+ ){0,2}(?:analy[sz]e|capture|summari[sz]e|go through)\b)"
     r"|the (?:conversation is summarized|summary) below|continue with the last task that you were asked|if you need specific details from before",
     re.IGNORECASE,

@@ -29,7 +29,7 @@ from autocompact.ledger.passages import passages, sentences
 from autocompact.ledger.scan import Said
 from autocompact.ledger.when import dated
 
-_CLAUSE = re.compile(
+_CLAUSE = LazyPattern(
     r"(?<=[,;:])\s+(?=(?:and|but|so|which|because|since|where|who|although|though|while|plus|especially|then|or|after|before|when|if"
     r"|i|we|he|she|they|it|my|our|there|not|including|like|und|aber|weil|denn|wobei|et|mais|parce|y|pero|porque)\b)"
     r"|\s+[—–-]+\s+|(?<=\w)—(?=\w)|(?<=[;])\s+|(?<=[，、；])|\s*\((?=[^)]{40,400}\))"
@@ -57,8 +57,8 @@ WIDE = 0.6
 LEAST, LITTLE = 1.3, 0.4
 """Worth of all the words that a note has at least; and that a part of it, up to a comma, needs to stay."""
 
-_QUALITY = re.compile(r"(?:ly|ful|ous|able|ible|ness|ity|ment|tion|sion|ism|ive|less|ance|ence|ing|ed)$")
-_WORD = re.compile(r"(?<![\w@.$€£%/:'-])[\w@.$€£%/:'-]*\w")
+_QUALITY = LazyPattern(r"(?:ly|ful|ous|able|ible|ness|ity|ment|tion|sion|ism|ive|less|ance|ence|ing|ed)$")
+_WORD = LazyPattern(r"(?<![\w@.$€£%/:'-])[\w@.$€£%/:'-]*\w")
 """Looked for only where none of these signs is before it: at each dot of a dotted line it would be tried to its end."""
 _SUPPOSES = LazyPattern(
     r"\b(?:if|would|could|might|i'd|would've|wish|whether|in case|suppose|wenn|würde|könnte|falls|si|pourrait|podría|quisiera)\b",
@@ -69,9 +69,9 @@ _ASKS = LazyPattern(
     r"|was|welche\w*|wer|wo|wann|warum|wie|ist|sind|kann|könn\w+|haben|hast|que|quel\w*|qui|où|quand|pourquoi|comment|est|peu\w+|qué|cuál\w*|quién|dónde|cuándo|cómo|puede\w*|hay)\b",
     re.IGNORECASE,
 )
-_FIGURE = re.compile(r"[$€£¥]?\d[\d,.:/-]*%?")
+_FIGURE = LazyPattern(r"[$€£¥]?\d[\d,.:/-]*%?")
 _NUMBER_TERMS = frozenset(terms(" ".join(NUMBER_WORDS)))
-_NAME = re.compile(r"(?<=[\w,;:–—\"'“-] )(?!I\b|I')[A-Z][\w'’&.-]*\w")
+_NAME = LazyPattern(r"(?<=[\w,;:–—\"'“-] )(?!I\b|I')[A-Z][\w'’&.-]*\w")
 _STATES = LazyPattern(
     r"\b(?:i(?:'m| am|'ve| have| had| was| live| work| study| moved| bought| ordered| got| started| prefer| like| love| hate| need| want| plan| decided| chose| use| own| paid| sold| lost| found| met| went| visited| joined| left| learned| adopted| named)"
     r"|my \w+|our \w+|we(?:'re| are|'ve| have| had| went| bought| live| plan)|(?:he|she|they|it) (?:is|was|has|had|said|told|works|lives|costs?|arrived|broke)|called|named"
@@ -120,7 +120,7 @@ _CHANGES = LazyPattern(
     r"|现在|改(?:成|到|为)|不再|取消|推迟|今は|もう|変更|延期|キャンセル",
     re.IGNORECASE,
 )
-_SPEAKS = re.compile(r"\**([^\W\d_][\w.'’-]{0,20}(?: [^\W\d_][\w.'’-]{0,20})?)\**[:：]\**\s+")
+_SPEAKS = LazyPattern(r"\**([^\W\d_][\w.'’-]{0,20}(?: [^\W\d_][\w.'’-]{0,20})?)\**[:：]\**\s+")
 _LINES_OF_ONE = 3
 _SHORT_ANSWER, _LONGEST_QUESTION = 60, 110
 

@@ -36,7 +36,7 @@ _HEDGES: Mapping[str, LazyPattern] = {
     ),
 }
 _HAVE_DONE = LazyPattern(r"\b(?:i|we|you|they)(?:'ve| have)(?: \w+ly)?(?= (?:been|\w+(?:ed|en|wn)|had|got|done|made|put|set|seen|met|found|bought|lost)\b)", re.IGNORECASE)  # fmt: skip
-_WORD = re.compile(r"\S+")
+_WORD = LazyPattern(r"\S+")
 _FILLERS: Mapping[str, LazyPattern] = {
     "zh": LazyPattern(r"(?:其实|真的|说实话|老实说|我觉得|我认为|我想说|就是说|对了|总的来说|的话(?=[,,]))[,,]?|[吧呢啊哦嗯呀啦](?=[,,。!!]|$)|哈{2,}"),
     "ja": LazyPattern(r"(?:実は|本当に|とても|すごく|なんか|まあ|えっと|ちなみに|そういえば)、?|(?:んです|です|ます)?(?:よね|ね|よ)(?=[。、!!]|$)|と思います(?=[。、!!]|$)"),
@@ -44,7 +44,7 @@ _FILLERS: Mapping[str, LazyPattern] = {
 """What says nothing, in languages that are written without spaces."""
 
 _EDGE = "\"'“”‘’()[],.;:!?…*_"
-_LOOSE = re.compile(
+_LOOSE = LazyPattern(
     r"^(?:(?:i|and|but|so|or|because|since|as|to|of|for|with|und|aber|oder|denn|et|mais|ou|car|y|e|pero|o)\s+)+(?=\S)"
     r"|(?:\s+(?:and|but|so|or|that|which|to|of|for|with|in|at|as|und|aber|oder|et|mais|ou|y|pero|o))+$",
     re.IGNORECASE,
@@ -52,10 +52,10 @@ _LOOSE = re.compile(
 
 
 _PASSIVE = ("was", "were")
-_DONE = re.compile(r"(?:\wed|wn|[aeiou]ken|tten)$")
+_DONE = LazyPattern(r"(?:\wed|wn|[aeiou]ken|tten)$")
 """A participle, which tells by itself that it is past."""
 
-_BINDS = re.compile(
+_BINDS = LazyPattern(
     r".*n't|not|no|never|none|nobody|neither|nor|hardly|rarely|barely|seldom|almost|except|unable|failed|quit|stopped|refused|cannot|without|would|could|might|may|should|must|nicht|nie|niemand|kaum|selten|außer|kein\w*|soll\w*|könnte\w*|würde\w*|muss|müsste|kann|darf"
     r"|pas|jamais|sans|dois|devrait|pourrait|nunca|jamás|sin|debo|debería|podría"
 )
@@ -63,9 +63,9 @@ _BINDS = re.compile(
 
 _MARKS = ',.;:!?)]”"'
 _SIGNS = ("—", "–", "-", "&", "+", "=", "→")
-_DIGIT = re.compile(r"\d")
+_DIGIT = LazyPattern(r"\d")
 _DANGLING = {
-    language: re.compile(rf"(?<!\S)(?:(?:{joining})[,;]?\s+)+(?=(?:{joining})(?:\s|[,;.]))", re.IGNORECASE)
+    language: LazyPattern(rf"(?<!\S)(?:(?:{joining})[,;]?\s+)+(?=(?:{joining})(?:\s|[,;.]))", re.IGNORECASE)
     for language, joining in {
         "en": "and|or|but|in|on|at|for|from|by|with|than|through|across",
         "de": "und|oder|aber|in|im|an|am|auf|aus|bei|mit|von|für|zu|zum|zur|als",

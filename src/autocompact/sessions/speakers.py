@@ -12,11 +12,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from autocompact.core.patterns import LazyPattern
+
 Speaker: TypeAlias = Literal["person", "program", "lead"]
 """``lead``: an agent that gives this one its orders. It is not the person, so readers mark it as synthetic."""
 
 # Claude Code: commands run locally, hook output, notes about the editor, interrupts, notices of background tasks.
-_CLAUDE_PROGRAM = re.compile(
+_CLAUDE_PROGRAM = LazyPattern(
     r"\s*(?:<(?:local-command-|command-name|command-args|command-contents|bash-|system-reminder|task-notification|agent-notification|ide_|"
     r"user-prompt-submit-hook|session-start-hook|user-memory-input|post-tool-use-hook|pre-tool-use-hook|new-diagnostics|tick>|"
     r"fork-boilerplate|local_command_)"
@@ -25,12 +27,12 @@ _CLAUDE_PROGRAM = re.compile(
     r"|Unknown (?:slash )?(?:command|skill): "
     r"|This session is being continued from a previous conversation)"
 )
-_CLAUDE_LEAD = re.compile(r"\s*<(?:teammate-message|cross-session-message)\b")
-_CLAUDE_COMMAND = re.compile(
+_CLAUDE_LEAD = LazyPattern(r"\s*<(?:teammate-message|cross-session-message)\b")
+_CLAUDE_COMMAND = LazyPattern(
     r"\s*<command-message>.{0,400}?</command-message>\s*<command-name>/?([\w:.-]{1,200})</command-name>",
     re.DOTALL,
 )
-_CLAUDE_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_CLAUDE_ARGUMENTS = LazyPattern(r"<command-args>(.*?)</command-args>", re.DOTALL)
 # Commands that Claude Code carries out itself: the model never sees them as a request, whatever follows the name.
 _CLAUDE_OWN = frozenset(
     "add-dir agents bashes bug clear color compact config context copy cost doctor effort exit export extra-usage fast"
@@ -39,12 +41,12 @@ _CLAUDE_OWN = frozenset(
     " rewind sandbox settings skills stats status statusline stickers tasks terminal-setup theme todos upgrade usage vim"
     " voice".split()
 )
-_COMMAND_NAME = re.compile(r"\s*/([\w:.-]{1,200})(?:\s|\Z)")
+_COMMAND_NAME = LazyPattern(r"\s*/([\w:.-]{1,200})(?:\s|\Z)")
 _PERSONS_ORIGINS = frozenset({"", "human", "user", "channel"})
 _LEADS_ORIGINS = frozenset({"peer", "teammate", "coordinator", "lead"})
 
 # Codex: known headings, and anything that is one tagged block as a whole, but for the tags that hold an answer.
-_CODEX_PROGRAM = re.compile(
+_CODEX_PROGRAM = LazyPattern(
     r"\s*(?:# AGENTS\.md instructions\b|<INSTRUCTIONS>|<permissions instructions>"
     r"|<(?:user_instructions|environment_context|turn_aborted|user_shell_command|hook_prompt|codex_internal_context)\b"
     r"|<skill>\s*<name>|Warning: (?:apply_patch was requested via|The maximum number of unified exec processes)"
@@ -53,14 +55,14 @@ _CODEX_PROGRAM = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 
-_GEMINI_PROGRAM = re.compile(
+_GEMINI_PROGRAM = LazyPattern(
     r"\s*(?:System: |<(?:hook_context|session_context|state_snapshot|system-reminder)>"
     r"|This is the Gemini CLI\. We are setting up the context for our chat\.)"
 )
 
 # Copilot CLI names the source of a user message: what it writes itself, and the person otherwise.
-_COPILOT_PROGRAM = re.compile(r"(?:system|skill|jit|hook|autopilot|thinking|schedule|instruction)\b")
-_COPILOT_NOTE = re.compile(r"\s*<(?:system_notification|system_reminder|skill-context)\b")
+_COPILOT_PROGRAM = LazyPattern(r"(?:system|skill|jit|hook|autopilot|thinking|schedule|instruction)\b")
+_COPILOT_NOTE = LazyPattern(r"\s*<(?:system_notification|system_reminder|skill-context)\b")
 
 
 class _Notice(msgspec.Struct):

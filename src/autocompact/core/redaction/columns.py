@@ -92,8 +92,8 @@ _MOST_MISSES = 3
 """Rows one after another with another number of cells, at which the table ends."""
 
 
-def _cell(separator: str, *, lines: str) -> re.Pattern[str]:
-    return re.compile(
+def _cell(separator: str, *, lines: str) -> LazyPattern:
+    return LazyPattern(
         rf"[ ]*+(?:\"(?P<d>(?:[^\"{lines}]|\"\"){{0,4000}}+)\"|'(?P<s>(?:[^'{lines}]|''){{0,4000}}+)'"
         rf"|(?P<b>[^{separator}\r\n]{{0,4000}}+))[ ]*+(?P<end>[{separator}]|\r?\n|$)"
     )
@@ -101,48 +101,48 @@ def _cell(separator: str, *, lines: str) -> re.Pattern[str]:
 
 _CELLS = {each: (_cell(each, lines=""), _cell(each, lines=r"\n")) for each in (",", ";", "\t", "|")}
 """A cell of a table by its separator, which alone a bare one cannot hold; a quoted one goes on in the next line or not."""
-_SQL_CELL = re.compile(
+_SQL_CELL = LazyPattern(
     r"[ \t\n]*+(?:\"(?P<d>(?:[^\"\n]|\"\"){0,4000}+)\"|[NE]?'(?P<e>(?:[^'\n\\]|''|\\[^\n]){0,4000}+)'"
     r"|'(?P<s>(?:[^'\n]|''){0,4000}+)'"
     r"|(?P<b>[^,;\t\r\n\"'()]{0,4000}+(?:\([^()\r\n]{0,400}+\))?+[^,;\t\r\n\"'()]{0,400}+))"
     r"[ \t\n]*+(?P<end>[,)])"
 )
 """A cell of SQL: where a backslash escapes nothing, the next form reads it; a bare one may be ``now()``."""
-_NAME = re.compile(
+_NAME = LazyPattern(
     r"(?:[\w .-]{0,40}[_ .-])?(?:pass(?:word|wd|wort|phrase|code|e)|pwd?|secret|totp|kennwort|contraseñ?a|senha|wachtwoord|mdp|clave|pin|psk|密码|パスワード|пароль)(?:[_ ](?:plain|clear|raw|old|new|hint2?))?",
     re.IGNORECASE,
 )
-_KEY_NAME = re.compile(
+_KEY_NAME = LazyPattern(
     r"(?:[\w .-]{0,40}[_ .-])?(?:token|(?:api|access|secret|private|signing|encryption|auth|license)[_ -]?key|\w{0,20}secret)",
     re.IGNORECASE,
 )
-_PASS = re.compile(r"(?:\w{0,40}_)?pass", re.IGNORECASE)
-_LOGINS = re.compile(r"user|login|mail|url|uri|host", re.IGNORECASE)
+_PASS = LazyPattern(r"(?:\w{0,40}_)?pass", re.IGNORECASE)
+_LOGINS = LazyPattern(r"user|login|mail|url|uri|host", re.IGNORECASE)
 """What makes a column "pass" one of passwords: beside a title or "fail" it is one of results."""
 
-_OTHERS = re.compile(
+_OTHERS = LazyPattern(
     r"user|name|nutzer|utili|usu[aá]|utente|用户|ユーザ|пользов|server|client|address|login|url|uri|site|host|mail|account|title|id$",
     re.IGNORECASE,
 )
 """What else such a table has: a list of fields and their types has none of it."""
-_HEAD = re.compile(r"[\w\"' .-]{0,60}(?:[,;\t|][\w\"' .-]{0,60}){1,100}\r?$")
-_ALIGNED = re.compile(
+_HEAD = LazyPattern(r"[\w\"' .-]{0,60}(?:[,;\t|][\w\"' .-]{0,60}){1,100}\r?$")
+_ALIGNED = LazyPattern(
     r"#?[ \t]{0,4}[\w.@/-]{1,40}(?:[ ]{2,60}[\w.@/-]{1,40}(?:[ ][\w.@/-]{1,40}){0,3}){1,20}[ \t]{0,40}\r?$"
 )
-_ALIGNED_ROW = re.compile(r"(?m:^)[^\n]{1,1000}$", re.MULTILINE)
-_WORDS_OF_CELL = re.compile(r"[^\s#](?:[^\s]|[ ](?![ ]))*(?<![ ])")
-_WORD_OF_CELL = re.compile(r"\S+")
+_ALIGNED_ROW = LazyPattern(r"(?m:^)[^\n]{1,1000}$", re.MULTILINE)
+_WORDS_OF_CELL = LazyPattern(r"[^\s#](?:[^\s]|[ ](?![ ]))*(?<![ ])")
+_WORD_OF_CELL = LazyPattern(r"\S+")
 _LONGEST_TABLE = 8_000
-_RULE = re.compile(r"[ |:+-]{3,2000}\r?\n")
+_RULE = LazyPattern(r"[ |:+-]{3,2000}\r?\n")
 """The line between names and rows, as Markdown and SQL's shells draw it."""
-_INSERT = re.compile(r"insert[ ]into[ ][\w.\"`\[\]]{1,120}[ ]?\($", re.IGNORECASE)
-_CODE = re.compile(r"\s{0,60}(?:from|import|return|select|for|with|global|nonlocal)[ ]", re.IGNORECASE)
-_BRACKETED = re.compile(r"(?=[^\d\n]{0,200}+\d)\w{1,100}+\(\w{0,100}+\)\w{1,100}")
+_INSERT = LazyPattern(r"insert[ ]into[ ][\w.\"`\[\]]{1,120}[ ]?\($", re.IGNORECASE)
+_CODE = LazyPattern(r"\s{0,60}(?:from|import|return|select|for|with|global|nonlocal)[ ]", re.IGNORECASE)
+_BRACKETED = LazyPattern(r"(?=[^\d\n]{0,200}+\d)\w{1,100}+\(\w{0,100}+\)\w{1,100}")
 """A password with brackets in it: a call would end with them."""
-_SEPARATOR = re.compile(r"[,;\t|]")
-_VALUES = re.compile(r"\s{0,20}values\s{0,20}(?=\()", re.IGNORECASE)
-_AGAIN = re.compile(r"\s{0,20},?\s{0,20}(?=\()")
-_NEXT = re.compile(r"\)\s{0,20},\s{0,20}(?=\()")
+_SEPARATOR = LazyPattern(r"[,;\t|]")
+_VALUES = LazyPattern(r"\s{0,20}values\s{0,20}(?=\()", re.IGNORECASE)
+_AGAIN = LazyPattern(r"\s{0,20},?\s{0,20}(?=\()")
+_NEXT = LazyPattern(r"\)\s{0,20},\s{0,20}(?=\()")
 _SKIPPED = 4_000
 """Characters to the row after one that does not parse, at most."""
 
@@ -243,7 +243,7 @@ def _inserted(text: str, start: int) -> tuple[list[Span], int]:
     return spans, at
 
 
-def _row(text: str, at: int, *, form: re.Pattern[str]) -> tuple[_Cells, int]:
+def _row(text: str, at: int, *, form: LazyPattern) -> tuple[_Cells, int]:
     """The cells from ``at`` to the end of the line or of the brackets, and where that is; none if it is no row."""
     cells: _Cells = []
     while len(cells) < _MOST_CELLS and (cell := form.match(text, at)) is not None:

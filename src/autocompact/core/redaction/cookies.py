@@ -35,10 +35,10 @@ COOKIES: tuple[Form, ...] = (
     ),
 )
 _KIND, _HEADER = COOKIES[0].kind, COOKIES[0].pattern
-_PAIR = re.compile(
+_PAIR = LazyPattern(
     r"(?P<name>[\w.!$*-]{1,80})[\"']?[ ]?[=:][ ]?\\{0,3}[\"']?(?P<value>[^\x00-\x20;,\"'\\<>{}`]+)"
 )
-_ATTRIBUTES = re.compile(
+_ATTRIBUTES = LazyPattern(
     r"(?:path|domain|expires|max-age|samesite|version|comment|priority|_ga|_gid|_gcl|_fbp|__utm|amp_|optimizely|cookie_?consent|euconsent)",
     re.IGNORECASE,
 )

@@ -37,12 +37,12 @@ _LONGEST = 20_000
 """Characters of a document that are read to each side."""
 _LEAST = 12
 """Characters of a value: of a shorter one its name must say that it is a secret."""
-_DATA = re.compile(r"(?m:^)(?P<indent>[ \t]*)(?:string)?data:[ \t]*\r?\n", re.IGNORECASE)
-_LINE = re.compile(
+_DATA = LazyPattern(r"(?m:^)(?P<indent>[ \t]*)(?:string)?data:[ \t]*\r?\n", re.IGNORECASE)
+_LINE = LazyPattern(
     r"(?P<indent>[ \t]+)[\"']?[\w.-]{1,253}[\"']?:[ \t]*[\"']?(?P<value>[^\s\"'|>&*!][^\s\"']*)?[^\n]*\n?"
 )
-_OBJECT = re.compile(r"\\{0,3}\"(?:string)?data\\{0,3}\"[ ]?:\s{0,3}\{(?P<pairs>[^{}]*)", re.IGNORECASE)
-_PAIR = re.compile(r"\\{0,3}\"[\w.-]{1,253}\\{0,3}\"[ ]?:[ ]?\\{0,3}\"(?P<value>[^\"\\\s]+)")
+_OBJECT = LazyPattern(r"\\{0,3}\"(?:string)?data\\{0,3}\"[ ]?:\s{0,3}\{(?P<pairs>[^{}]*)", re.IGNORECASE)
+_PAIR = LazyPattern(r"\\{0,3}\"[\w.-]{1,253}\\{0,3}\"[ ]?:[ ]?\\{0,3}\"(?P<value>[^\"\\\s]+)")
 
 
 def find_kubernetes(source: Source) -> Iterator[Span]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.name_table import KEY_HEADS
 from autocompact.core.redaction.rules import Name
 
-_BACK = re.compile(r"[A-Za-z0-9_-]{0,64}")
-_ON = re.compile(r"[A-Za-z0-9_-]{0,48}")
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_BACK = LazyPattern(r"[A-Za-z0-9_-]{0,64}")
+_ON = LazyPattern(r"[A-Za-z0-9_-]{0,48}")
+_WORDS = LazyPattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 OTHER_TAILS = frozenset(
     "hash hashes hashed digest checksum fingerprint file files filename path paths dir url uri urls link name names label id ids type types kind length len"
     " size count counts limit limits total max min expiry expires expiration expire expired ttl age timeout lifetime policy policies rule rules strength"
@@ -23,9 +24,9 @@ OTHER_TAILS = frozenset(
     " data at by for from in is to of on bits iterations rounds salt salts attempts tries retries manager pool bucket buckets per rate stream streams ized izer"
     " encryption hasher hashers hashing algorithms mechanism mechanisms press up down code codes board word words frame frames stroke map pad point points bindings binding space".split()
 ) - {"text?", "code", "test", "store"}
-_OWNER = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]{1,30})[ ]$")
+_OWNER = LazyPattern(r"(?<![\w.-])([A-Za-z][\w.-]{1,30})[ ]$")
 """What a key is of: ``mapbee key``, ``my key``."""
-_SECRET_HEAD = re.compile(r"secret|priv(?:ate|$)|encrypt|signing|auth(?!or)")
+_SECRET_HEAD = LazyPattern(r"secret|priv(?:ate|$)|encrypt|signing|auth(?!or)")
 PREPOSITIONS = frozenset("at by for from in is of on to".split())
 _OTHER_KEYS = tuple(
     "cache primary sort partition public pub foreign idempotency lookup index row object group unique"
@@ -103,7 +104,7 @@ class Place:
     """It may name something else (``routing_key``): only what is made up beyond doubt is its secret."""
 
 
-_DIGESTS = re.compile(r"(?:checksum|hash|digest|sha\d*|md5)(?:\.[\w.-]{1,40})?/[\w-]{0,64}$", re.IGNORECASE)
+_DIGESTS = LazyPattern(r"(?:checksum|hash|digest|sha\d*|md5)(?:\.[\w.-]{1,40})?/[\w-]{0,64}$", re.IGNORECASE)
 """What a name is of that begins like this is a digest: ``checksum/secret``."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.rules import Name
 from autocompact.core.redaction.values import is_code, is_licence, is_made_up_key, is_session, is_uuid
 
@@ -24,8 +25,8 @@ def _name(
     return Name(
         kind=kind,
         anchor=anchor,
-        word=re.compile(word, re.IGNORECASE),
-        head=re.compile(head, re.IGNORECASE) if head else None,
+        word=LazyPattern(word, re.IGNORECASE),
+        head=LazyPattern(head, re.IGNORECASE) if head else None,
         examples=examples,
         others=others,
         least=least,

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.anchors import is_searched
 from autocompact.core.redaction.name_places import OTHER_TAILS, PREPOSITIONS, Place, place_of
 from autocompact.core.redaction.name_table import NAMES
@@ -65,26 +66,26 @@ _LINK = (
     r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ](?:from(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){1,4}[ ])?to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
 )
 _EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|改成了?|成|は|는|은|هو|هي|הוא|היא|है|คือ|είναι)[ ]?[:：]?|(?=[「『«“])|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ](?=[!-~])|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
-_BETWEEN = re.compile(
+_BETWEEN = LazyPattern(
     rf"{_CLOSED}(?:{_BLOCK}|{_PAIR}|{_BELOW}|{_TYPE}{_SIGN}|{_CELL}|{_COMPARED}|{_CALL}|{_COMMA}|{_LINK}|{_EAST}|{_SPACE})",
     re.IGNORECASE,
 )
-_SUBJECT = re.compile(
+_SUBJECT = LazyPattern(
     r"(?P<words>(?:[ ]'[^'\n]{1,120}'|[ ]\"[^\"\n]{1,120}\"|[ ](?![-/$&|])[^\s:;=!?,<>(){}\"']{0,40}[^\s.:;=!?,<>(){}\"']){1,10})(?:[ ]\((?=[^\s()]{6,80}\))|(?:[ ]\([^()\n]{1,120}\))?[ ]?[:：]"
     r"(?:[ \t]{1,8}|[ \t]{0,3}(?:\r?\n[ \t>]{0,8}){1,2}))"
 )
 """What a password is for, up to the colon or a bracket: ``password is generated for root@localhost: …``."""
 _OTHERS = OTHER_TAILS - PREPOSITIONS - {"per"}
-_PROMPT = re.compile(
+_PROMPT = LazyPattern(
     r"[ \t]{0,8}(?:\([\w.-]{1,30}\)[ ])?(?:[\w.-]{1,40}@[\w.-]{1,40}[: ]?[^\s$#%]{0,60}[ ]?|PS[ ][^>\n]{1,80})?[$#%>❯➜][ ]"
 )
-_HASHES = re.compile(r"[ ](?:git|hg|grep|ls|find|fd|rg|wc|diff|md5(?:sum)?|\w*sha\w*)[ ]")
-_OTHERS_PRINT = re.compile(
+_HASHES = LazyPattern(r"[ ](?:git|hg|grep|ls|find|fd|rg|wc|diff|md5(?:sum)?|\w*sha\w*)[ ]")
+_OTHERS_PRINT = LazyPattern(
     r"(?:docker|podman)[ ](?:secret|config|service)[ ]|[ ](?:pubkey|public[ -]?key)(?!\w)"
 )
 """Commands that speak of secrets, and print numbers of records and what everybody may know."""
-_PRINTED = re.compile(r"[^\n]{0,300}\r?\n")
-_IT_IS = re.compile(
+_PRINTED = LazyPattern(r"[^\n]{0,300}\r?\n")
+_IT_IS = LazyPattern(
     r"(?<![\w'])(?:it(?:['’]s|[ ]is|[ ]was)|(?:es|er|sie|das)[ ](?:ist|lautet|war)|c['’](?:est|était)|(?:ahora )?es|adesso è)(?: now| jetzt| still| noch)?[ :]{1,2}"
     r"(?:(?P<q>[\"“'`„«])(?=[^\n]{5,80}[\"”'`“»])|(?=\S))(?P<value>(?(q)[^\n\"”'`“»]{5,80}|[^\s\"'`“”«»,;]{6,80}(?<![.!?)])))",
     re.IGNORECASE,
@@ -95,98 +96,98 @@ _JUDGED = 4_096
 
 _SAYS_IT = ("it's", "it’s", "it is", "it was", " ist", " lautet", " war", "est", "était", "es ", "es:", "è")
 """Of which it has one, in lower case: looking for these takes a fiftieth of the time."""
-_RUN = re.compile(r"(?<![\w/.@:+=-])(?P<value>[A-Za-z0-9_+/~-]{20,400}={0,2})(?![\w/.@:-]|[ ]?=)")
-_LABEL = re.compile(r"(\w+)[\"'`\])]*[ \t]{0,8}(?:=>|[:=])[ \t]{0,8}[\"'`(\[{]*$")
-_SEALS = re.compile(r"(?<!\w)ENC[\[(]")
+_RUN = LazyPattern(r"(?<![\w/.@:+=-])(?P<value>[A-Za-z0-9_+/~-]{20,400}={0,2})(?![\w/.@:-]|[ ]?=)")
+_LABEL = LazyPattern(r"(\w+)[\"'`\])]*[ \t]{0,8}(?:=>|[:=])[ \t]{0,8}[\"'`(\[{]*$")
+_SEALS = LazyPattern(r"(?<!\w)ENC[\[(]")
 """Before what a program encrypted where it stands."""
 _CONTENTS = frozenset("value default data content plaintext text string secret is here this".split())
-_ELEMENT = re.compile(
+_ELEMENT = LazyPattern(
     r"(?:[ \t][^<>\n]{0,120})?(?P<element>>)[ \t\r\n]{0,40}(?:<(?:value|string|plain_?text|text)(?:[ ][^<>\n]{0,80})?>[ \t\r\n]{0,40})?",
     re.IGNORECASE,
 )
-_INSIDE = re.compile(r"(?P<value>[^\s<>\"']{4,400})[ \t\r\n]{0,40}(?=</)")
-_ATTRIBUTE = re.compile(r"[\"'](?:[ \t][^<>\n]{0,120})?>[ \t\n]{0,40}(?:<(?:value|string)>[ \t\n]{0,40})?")
-_NAMED_ELEMENT = re.compile(
+_INSIDE = LazyPattern(r"(?P<value>[^\s<>\"']{4,400})[ \t\r\n]{0,40}(?=</)")
+_ATTRIBUTE = LazyPattern(r"[\"'](?:[ \t][^<>\n]{0,120})?>[ \t\n]{0,40}(?:<(?:value|string)>[ \t\n]{0,40})?")
+_NAMED_ELEMENT = LazyPattern(
     r"<(?!input|label|select|button|textarea|form|div|span|meta)[\w:-]{1,40}[ \t][^<>\n]{0,80}?\b(?:name|key|property)=[\"'][\w.-]{0,60}$"
 )
-_PLIST = re.compile(
+_PLIST = LazyPattern(
     r"</(?:key|name)>[ \t\r\n]{0,40}<(?:string|value|val|text)(?:[ ][^<>\n]{0,80})?>", re.IGNORECASE
 )
 
 _WRAP = r"(?:(?:Secret\w{0,8}|String|str|bytes|Buffer\.from|Some|SecureString|(?:[\w.]{1,40}\.)?(?:fromhex|unhexlify|[bB](?:ase)?64_?[dD]ecode|[dD]ecode_?(?:[sS]tring|64)))\(|[bBfFrRuUN@]{1,2}(?=[\"']))?"
-_QUOTED = re.compile(
+_QUOTED = LazyPattern(
     rf"{_WRAP}(?P<q>\"{{3}}|'{{3}}|{_Q})(?P<value>(?:(?!(?P=q))(?:\\[^\s]|[^\x00-\x20]))+)(?P<end>(?P=q)|\\|)"
 )
-_QUOTED_PHRASE = re.compile(
+_QUOTED_PHRASE = LazyPattern(
     rf"(?P<q>{_Q})(?P<value>\w{{3,20}}(?:-\w{{2,20}}){{0,3}}(?:[ ]\w{{1,20}}){{1,9}}[!?]?)(?P=q)"
 )
-_TANGLE = re.compile(r"(?P<q>[\"'])(?P<value>(?:(?!(?P=q))[^\n]){16,200})(?P=q)")
+_TANGLE = LazyPattern(r"(?P<q>[\"'])(?P<value>(?:(?!(?P=q))[^\n]){16,200})(?P=q)")
 _OPEN = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 _BARE = rf"\x00-\x20\"'`\\<>,;&|(){{}}\[\]{EASTERN}"
 # Unquoted, a value is first read up to "=" or ":", so that names repeated without end ("token:token:…") cost linear
 # time; what else belongs to it is taken along once it is known to be a secret.
-_SHORT = re.compile(rf"(?P<value>[^{_BARE}:=]+={{0,2}})")
-_REST = re.compile(rf"[^{_BARE}]*")
-_TO_END = re.compile(rf"(?P<value>[^\x00-\x20\"'`\\{EASTERN}]+?)[,;]?[ \t]{{0,8}}(?=\r?\n|$)")
-_PHRASE_LINE = re.compile(r"(?P<value>\w{3,20}(?:[ ]\w{2,20}){2,7}[!?]?)[ \t]{0,8}(?=\r?\n|$)")
-_FIELDS = re.compile(r"[&;][ ]?[\w.-]+=")
-_ENCODED = re.compile(
+_SHORT = LazyPattern(rf"(?P<value>[^{_BARE}:=]+={{0,2}})")
+_REST = LazyPattern(rf"[^{_BARE}]*")
+_TO_END = LazyPattern(rf"(?P<value>[^\x00-\x20\"'`\\{EASTERN}]+?)[,;]?[ \t]{{0,8}}(?=\r?\n|$)")
+_PHRASE_LINE = LazyPattern(r"(?P<value>\w{3,20}(?:[ ]\w{2,20}){2,7}[!?]?)[ \t]{0,8}(?=\r?\n|$)")
+_FIELDS = LazyPattern(r"[&;][ ]?[\w.-]+=")
+_ENCODED = LazyPattern(
     r"(?P<value>(?:[A-Za-z0-9._~+/!*-]|%(?!26|3B|22|20|27|7D|2C|0A|0D)[0-9A-Fa-f]{2})+)", re.IGNORECASE
 )
-_BRACE = re.compile(r"[{}()\[\];]")
-_SET = re.compile(r"(?:ENV|setx|SETX|setenv)[ ]$")
-_PLAIN = re.compile(r"(?P<value>[^\x00-\x20\"'`\\<>“”„»«「」『』。、，]{4,200})")
-_MANY = re.compile(rf"(?P<q>{_Q})(?P<value>[a-z]{{4}}(?:[ ][a-z]{{4}}){{3}})(?P<end>(?P=q))")
-_LINE_START = re.compile(
+_BRACE = LazyPattern(r"[{}()\[\];]")
+_SET = LazyPattern(r"(?:ENV|setx|SETX|setenv)[ ]$")
+_PLAIN = LazyPattern(r"(?P<value>[^\x00-\x20\"'`\\<>“”„»«「」『』。、，]{4,200})")
+_MANY = LazyPattern(rf"(?P<q>{_Q})(?P<value>[a-z]{{4}}(?:[ ][a-z]{{4}}){{3}})(?P<end>(?P=q))")
+_LINE_START = LazyPattern(
     r"(?:^|\n|\\n)[ \t+>#$│|→\d:-]{0,16}(?:export[ ]|set[ ]|ENV[ ]|-e[ ]|setenv[ ]|env[ ]|declare[ ]-x[ ]|\$env:)?$"
 )
 
-_OF_USER = re.compile(r"[A-Za-z][\w.@+-]{0,40}[:/][^/]")
+_OF_USER = LazyPattern(r"[A-Za-z][\w.@+-]{0,40}[:/][^/]")
 _GIVEN_TO = ("pass", "key", "token", "secret", "cred", "creds", "credential", "credentials", "pat")
 _LEAST_OF_OPTION = 10
 _KEY = 12
 """Characters from which a value has a run that names and signs do not have."""
-_KEY_RUN = re.compile(r"[^\s:=]{8,}")
+_KEY_RUN = LazyPattern(r"[^\s:=]{8,}")
 _REACH = 2_000
 """Characters behind a name within which every form has its value."""
 _FEW = 64
 """Places that are looked at one by one: to find the runs of a whole text costs more."""
-_CLAUSE_END = re.compile(r"[\"'`”»*]{0,3}[ \t]{0,4}(?:[.!,;)|]|\r?\n|\\[nr]|$|[^\x00-\x7f])")
-_FIELD_START = re.compile(
+_CLAUSE_END = LazyPattern(r"[\"'`”»*]{0,3}[ \t]{0,4}(?:[.!,;)|]|\r?\n|\\[nr]|$|[^\x00-\x7f])")
+_FIELD_START = LazyPattern(
     r"(?:^|[\n?&;]|\w=[^\s;&]{0,40}[ ]|[ ]--[\w-]{1,30}=|[ ](?:-e|--env|--extra-vars|--build-arg|--set)[ ][\"']?)[\w.-]{0,40}$"
 )
-_FIELDS_BEFORE = re.compile(r"(?<![\w.(,-])[\w.-]{1,30}=[^\s=,;()]{1,40}[ ,]$")
-_FIELD_END = re.compile(r"[\"']?(?:\r?\n|$|[&;]|[ ][\w.-]{1,30}=)|[\"'](?=[\s/>,;)\]}])")
-_OF_SECTION = re.compile(r"(?m:^)\[[\w .:/-]{1,60}\][ \t]*\r?\n(?:[\w#;][^\n()\[\]{}]*\n|[ \t]*\n){0,20}$")
-_SETTING = re.compile(
+_FIELDS_BEFORE = LazyPattern(r"(?<![\w.(,-])[\w.-]{1,30}=[^\s=,;()]{1,40}[ ,]$")
+_FIELD_END = LazyPattern(r"[\"']?(?:\r?\n|$|[&;]|[ ][\w.-]{1,30}=)|[\"'](?=[\s/>,;)\]}])")
+_OF_SECTION = LazyPattern(r"(?m:^)\[[\w .:/-]{1,60}\][ \t]*\r?\n(?:[\w#;][^\n()\[\]{}]*\n|[ \t]*\n){0,20}$")
+_SETTING = LazyPattern(
     r"[ \t]*(?:[#;][^\n]*|[\w.-]+[ \t]*[=:][ \t]*[^\n(){}\[\];]*|\[[^\[\]\n]*\][ \t]*)?\r?(?:\n|$)"
 )
-_PUTS = re.compile(
+_PUTS = LazyPattern(
     r"(?m:^)[$#>%❯]?[ \t]*[a-z][\w.-]*[ ](?:[^\n]*[ ])?(?:set|put|add|create|update|write|user|auth)(?![a-z])[^\n]*$|(?m:^)[$#>%❯][ ][a-z][\w.-]*[ ]$"
 )
-_HEX = re.compile(r"[0-9a-fA-F]{32,128}")
-_SERVICE = re.compile(
+_HEX = LazyPattern(r"[0-9a-fA-F]{32,128}")
+_SERVICE = LazyPattern(
     r"params|headers?|auth|api|client|sdk|service|provider|endpoint|https?://|curl|fetch|axios|secret|credential|new [A-Z]\w{0,40}\(|geo|weather|maps?(?![a-z])|translat|payment|sms|mail|webhook",
     re.IGNORECASE,
 )
 """Words of a request to a service, or of its settings."""
-_STORED = re.compile(
+_STORED = LazyPattern(
     r"cache|hash|etag|digest|sha\d|md5|checksum|index|object|bucket|path|file|size|commit|git|blob|row|partition|primary|sort|lookup|redis|memo|lock|artifact|image|\bid\b|public",
     re.IGNORECASE,
 )
 """Words of what a key finds or a digest names."""
-_LINE_END = re.compile(r"[ \t]*\r?(?:\n|$)")
-_NEXT_FIELD = re.compile(r"[ ][\w.-]{1,30}=[^\s=]")
-_COMMAND = re.compile(r"[ ](?!(?:and|or|if|else|for|is|in|when|with)[ ])[a-z][\w./-]{1,40}(?:[ ]|\r?\n|$)")
-_COMMAND_START = re.compile(r"(?:^|\n|[$#>|;&][ ])$")
-_GIVEN = re.compile(r"[ ]-{1,2}[A-Za-z][\w-]{0,30}[ =]?[\"']?(?:[\w.-]{1,40}[.:])?$")
+_LINE_END = LazyPattern(r"[ \t]*\r?(?:\n|$)")
+_NEXT_FIELD = LazyPattern(r"[ ][\w.-]{1,30}=[^\s=]")
+_COMMAND = LazyPattern(r"[ ](?!(?:and|or|if|else|for|is|in|when|with)[ ])[a-z][\w./-]{1,40}(?:[ ]|\r?\n|$)")
+_COMMAND_START = LazyPattern(r"(?:^|\n|[$#>|;&][ ])$")
+_GIVEN = LazyPattern(r"[ ]-{1,2}[A-Za-z][\w-]{0,30}[ =]?[\"']?(?:[\w.-]{1,40}[.:])?$")
 """An option before a name with its value: ``-var db_password=…``."""
-_PROPERTY = re.compile(
+_PROPERTY = LazyPattern(
     r"(?m:^)[ \t]*(?!(?:self|this|cls|req|request|res|user|args?|obj|opt(?:ion)?s|config|settings|app|params|data|form|state|props|ctx|event|body|client|session|conn|db)\.)[a-z][\w-]*(?:\.[\w-]+)*\.$"
 )
 """The beginning of a line of properties: ``keystore.``, and then the name."""
-_SET_TO = re.compile(r"(?:set|changed|reset|updated)[ ]to[ ]?$", re.IGNORECASE)
-_SETS = re.compile(r"(?:set|changed?|reset|updated?)[ ](?:[\w']{1,16}[ ]){0,3}$", re.IGNORECASE)
+_SET_TO = LazyPattern(r"(?:set|changed|reset|updated)[ ]to[ ]?$", re.IGNORECASE)
+_SETS = LazyPattern(r"(?:set|changed?|reset|updated?)[ ](?:[\w']{1,16}[ ]){0,3}$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.anchors import is_searched
 from autocompact.core.redaction.building import form
 from autocompact.core.redaction.name_table import NAMES
@@ -80,11 +81,11 @@ NEARBY: tuple[Form, ...] = tuple(
 """What speaks of logging in: words that also begin the name of a call."""
 
 _PATTERNS = (
-    *((name.anchor, name.word.pattern) for name in NAMES if name.kind == "password" and name.accept is None),
+    *((name.anchor, name.word.source) for name in NAMES if name.kind == "password" and name.accept is None),
     *((row.anchor, row.pattern.source) for row in NEARBY),
 )
 _WORDS = {
-    anchor: re.compile("|".join(f"(?:{word})" for own, word in _PATTERNS if own == anchor), re.IGNORECASE)
+    anchor: LazyPattern("|".join(f"(?:{word})" for own, word in _PATTERNS if own == anchor), re.IGNORECASE)
     for anchor, _ in _PATTERNS
 }
 """By anchor: the words for a password or a login, in all languages of the table of names."""
@@ -92,26 +93,26 @@ _WORDS = {
 _SEARCHED = frozenset(filter(is_searched, _WORDS))
 _WRITTEN_AS_THEY_ARE = tuple(anchor for anchor in _WORDS if anchor not in _SEARCHED)
 
-_TOKEN = re.compile(
+_TOKEN = LazyPattern(
     r"(?<![^\s(\"'`„“«「『=：:→])(?P<value>(?=[^\s]{0,80}?[^\W_\d])(?=[^\s]{0,80}?[\d!#$%&*+@~?])[^\s(),;\"'`„“”«»「」『』<>{}\[\]|\\=^]{6,80})"
 )
-_USER = re.compile(r"[A-Za-z][\w.+-]{0,40}(?::|/{1,2})(?=[^/:])")
-_HOST = re.compile(r"@[\w.-]{2,60}(?::\d{1,5})?$")
-_LEADS = re.compile(
+_USER = LazyPattern(r"[A-Za-z][\w.+-]{0,40}(?::|/{1,2})(?=[^/:])")
+_HOST = LazyPattern(r"@[\w.-]{2,60}(?::\d{1,5})?$")
+_LEADS = LazyPattern(
     r"(?:[:：=→>/\"'`„“«「『(]|(?<=\S[ ])[+&]|[^\x00-\x7f]|(?<!\w)(?:is|to|and|und|as|with|using|type|use|uses|enter|try|takes|was|be|now|ist|auf|mit|als|lautet|ab|est|sera|avec|es|en|con|usa|com|é|è|e|på|är|er|na|jest|to|met|is|nu|in|jetzt|heute|ora|ahora|agora|maintenant|password|passwort|pass|pw|passphrase))[ \t]{0,4}[\"'`„“«(「]?$",
     re.IGNORECASE,
 )
 """What leads from the word to its value: a sign, a quotation mark, or a short word."""
-_ENGLISH = re.compile(r"pass|pwd?$|log|sign|cred|auth|unlock|wi|wlan|ssid|psk", re.IGNORECASE)
-_TRAILS = re.compile(r"[\"'`”»)]{0,2}[ ](?:as|als|comme|como|come|is|ist|est|es|è|é|\()[ ]?")
-_LABEL = re.compile(
+_ENGLISH = LazyPattern(r"pass|pwd?$|log|sign|cred|auth|unlock|wi|wlan|ssid|psk", re.IGNORECASE)
+_TRAILS = LazyPattern(r"[\"'`”»)]{0,2}[ ](?:as|als|comme|como|come|is|ist|est|es|è|é|\()[ ]?")
+_LABEL = LazyPattern(
     r"(?:\\{0,3}[\"'][\w.-]{1,30}(?<!pass)(?<!word)(?<!secret)\\{0,3}[\"']\s{0,2}:\s{0,2}|(?<![?&])\w\w(?<!pw)(?<!wd)(?<!rd)(?<!ss)=|(?-i:ID|Id|_id|[hH]ash|[vV]ersion):\s{1,8})\\{0,3}[\"']?$",
     re.IGNORECASE,
 )
 """Another name that has the value: ``"sha": "…"``."""
-_NOT_FOLLOWED = re.compile(r"[(\[{=]|[ ]?=|::|->")
-_GOES_ON = re.compile(r"[A-Za-z0-9]|[_/+.-][^\W_]")
-_HEAD = re.compile(r"(?:^|[^\w.$@/+=-])(?:[^\W\d_]{1,20}-)?(?:[^\W\d_](?:(?![A-Z])[^\W\d_]){0,20})?$")
+_NOT_FOLLOWED = LazyPattern(r"[(\[{=]|[ ]?=|::|->")
+_GOES_ON = LazyPattern(r"[A-Za-z0-9]|[_/+.-][^\W_]")
+_HEAD = LazyPattern(r"(?:^|[^\w.$@/+=-])(?:[^\W\d_]{1,20}-)?(?:[^\W\d_](?:(?![A-Z])[^\W\d_]){0,20})?$")
 """What stands before the word for a password in a sentence: nothing, or the rest of a compound."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -63,10 +62,10 @@ class Name:
 
     kind: str
     anchor: str
-    word: re.Pattern[str]
+    word: LazyPattern
     examples: tuple[str, ...]
     others: tuple[str, ...] = ()
-    head: re.Pattern[str] | None = None
+    head: LazyPattern | None = None
     least: int = 0
     """Characters of its values, at least; 0 for a password, which may be short."""
     sure: bool = True

@@ -64,21 +64,21 @@ _ANCHORS = frozenset(row.anchor for row in SECTIONS)
 _LONGEST = 6_000
 """Characters of a section that are read."""
 _NAME = r"(?:[\w-]{0,30}[_-])?(?:secrets|passw(?:or)?ds|tokens|(?:api|access|secret|private|signing|encryption)[_-]?keys|cred(?:ential)?s)(?:[_-]?data)?"
-_YAML = re.compile(
+_YAML = LazyPattern(
     rf"(?m:^)(?P<indent>(?:[ \t]|- (?=\w)){{0,40}})[\"']?{_NAME}[\"']?:[ \t]*(?:#[^\n]*)?\r?\n", re.IGNORECASE
 )
-_INI = re.compile(
+_INI = LazyPattern(
     rf"(?m:^)[ \t]*\[{{1,2}}(?:[\w-]{{1,40}}\.){{0,4}}{_NAME}(?:\.[\w-]{{1,40}})?\]{{1,2}}[ \t]*\r?\n",
     re.IGNORECASE,
 )
-_JSON = re.compile(rf"(?<![\w.]){_NAME}(?:\\{{0,3}}[\"'])?[ ]?[:=]\s{{0,3}}[\[{{]", re.IGNORECASE)
-_LINE = re.compile(
+_JSON = LazyPattern(rf"(?<![\w.]){_NAME}(?:\\{{0,3}}[\"'])?[ ]?[:=]\s{{0,3}}[\[{{]", re.IGNORECASE)
+_LINE = LazyPattern(
     r"(?P<indent>[ \t]*)(?:-[ ]+)?(?:[\"']?(?P<name>[\w.-]{1,120})[\"']?[ ]?[:=](?=[ \t\r\n])[ \t]*)?(?P<q>[\"']?)(?P<value>[^\r\n\"']*?)(?P=q)[ \t]*(?:[ ]#[^\n]*)?,?\r?(?:\n|$)"
 )
-_PAIR = re.compile(
+_PAIR = LazyPattern(
     r"(?:\\{0,3}[\"'](?P<name>[\w.-]{1,120})\\{0,3}[\"'][ ]?:[ ]?)?\\{0,3}[\"'](?P<value>[^\"'\\\s]{6,4000})\\{0,3}[\"'](?![ ]?:)"
 )
-_PLAIN = re.compile(
+_PLAIN = LazyPattern(
     r"(?:user|login|host|url|uri|addr|name|email|file|path|region|descr|type|model|version|issuer|audience|provider|kind|id$|bucket|expir|created|updated|date|algo)|(?:hash|digest|checksum|sha\d*)$",
     re.IGNORECASE,
 )

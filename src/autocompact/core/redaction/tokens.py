@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.rules import Token
 from autocompact.core.redaction.spans import Source, Span
 from autocompact.core.redaction.values import has_digit, is_strong, mixed, random_looking
@@ -469,13 +470,13 @@ UNKNOWN = Token(
     ),
 )
 """A token of a provider that the table does not know: short words, of which one says that it is a key, before what is made up."""
-_MARK = re.compile(
+_MARK = LazyPattern(
     r"(?:[a-z]{0,6}(?:sk|rk)|ak|ek|mk|lk|nk|uk|dk|tk|at|rt|[a-z]{0,8}(?:key|tok|token|secret|pat|pwd|auth|cred)|sec|live|prod|test|svc|api|bot|admin|service|v\d)$"
 )
 """A word before a token that says what it is."""
 _PLAIN_MARK = frozenset("test api bot admin service v1 v2 v3 at".split())
 """Words of which many other names are made, too: behind them small letters alone say nothing."""
-_HEAD = re.compile(r"(?:\w+[.=])?(?P<words>(?:[a-z]{1,10}\d{0,2}[_.-]){1,4}(?:[A-Za-z0-9]{6,19}[_.-])?)$")
+_HEAD = LazyPattern(r"(?:\w+[.=])?(?P<words>(?:[a-z]{1,10}\d{0,2}[_.-]){1,4}(?:[A-Za-z0-9]{6,19}[_.-])?)$")
 _IDS = frozenset(
     "toolu msg req request call chatcmpl cmpl resp response rs fc cs pi seti ch in cus sub evt event price file batch run step thread asst vs"
     " ft org proj project user usr team acct account id uuid sha sha1 sha256 sha384 sha512 md5 h1 nonce rev etag trace span gen conv message item"
@@ -499,15 +500,15 @@ _ESCAPES = {
     ";": re.compile(r"\d{1,3}m"),
     "\\": re.compile(r"[abefnrtv]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}"),
 }
-_RUN = re.compile(r"[A-Za-z0-9]{12,}")
-_BODY = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{20,}")
-_REST = re.compile(r"[A-Za-z0-9_-]*(?<=[A-Za-z0-9])")
+_RUN = LazyPattern(r"[A-Za-z0-9]{12,}")
+_BODY = LazyPattern(r"(?<![A-Za-z0-9])[A-Za-z0-9]{20,}")
+_REST = LazyPattern(r"[A-Za-z0-9_-]*(?<=[A-Za-z0-9])")
 _HEX = frozenset("0123456789abcdef")
-_FILLED = re.compile(
+_FILLED = LazyPattern(
     r"x{6}|X{6}|EXAMPLE|\*{3}|(?:^|[_-])(?:your|placeholder|example|redacted)(?:$|[_-])|^(.)\1{9}|(?i:1234567890abcdef1234567890|abcdefghijklmnopqrstuv)"
 )
-_SAMPLE = re.compile(r"abc|123|xyz|xxx", re.IGNORECASE)
-_CUT = re.compile(r"[A-Za-z0-9_-]{5,80}+(?=…|\.\.\.)")
+_SAMPLE = LazyPattern(r"abc|123|xyz|xxx", re.IGNORECASE)
+_CUT = LazyPattern(r"[A-Za-z0-9_-]{5,80}+(?=…|\.\.\.)")
 
 
 def _by_prefix() -> tuple[str, dict[str, list[Token]]]:
@@ -524,11 +525,11 @@ def _by_prefix() -> tuple[str, dict[str, list[Token]]]:
 
 
 _PREFIXES, _ROWS = _by_prefix()
-_FIRST = re.compile(_PREFIXES)
-_WITHIN = re.compile(rf"(?P<before>[_.-]){_PREFIXES}")
+_FIRST = LazyPattern(_PREFIXES)
+_WITHIN = LazyPattern(rf"(?P<before>[_.-]){_PREFIXES}")
 
 
-_FUSED = re.compile(
+_FUSED = LazyPattern(
     rf"(?<=[a-z0-9])(?:{'|'.join(re.escape(each) for each in _ROWS if len(each) > 3 and each[-1] in '_-')})$"
 )
 

@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from enum import IntEnum
 
+from autocompact.core.patterns import LazyPattern
+
 
 class Trust(IntEnum):
     """How sure the place makes it that a literal stands there, and not a name in code or a word."""
@@ -27,8 +29,8 @@ class Trust(IntEnum):
     """The value of a name in capitals: ``DB_PASSWORD=x``."""
 
 
-_ELLIPSIS = re.compile(r"(?:…|\.{3,})+$")
-_PLACEHOLDER = re.compile(
+_ELLIPSIS = LazyPattern(r"(?:…|\.{3,})+$")
+_PLACEHOLDER = LazyPattern(
     r"(?:^|[^A-Za-z])(?:your|change[_-]?(?:me|it|this)|example|placeholder|redacted|masked|hidden|removed|omitted"
     r"|replace[_-]?(?:me|with|this)?|insert|todo|fixme|tbd|none|null|nil|undefined|true|false|env|getenv|secretref)(?:\d{0,3}$|[^A-Za-z0-9])"
     r"|your[_-]|[_-]here$|(?:[a-z][_-]|abc)123$|goes[_-]here|^(?:to-be|not-(?:yet-)?(?:set|given|known|used)|set-(?:in|by|at|via|this)|provided-(?:by|via|at|in)|see|ask|same-as|as-(?:in|for))(?:-|$)|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
@@ -36,47 +38,47 @@ _PLACEHOLDER = re.compile(
     r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^ENC[(\[]|^(?:vault|ssm|sops|file|keyvault|keyring|secretsmanager|bao):[/\w]|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
     re.IGNORECASE,
 )
-_SOFT = re.compile(
+_SOFT = LazyPattern(
     r"(?:^|[^A-Za-z])(?:my|some|the|this|sample|dummy|fake|mock|foo|bar|tests?|testing|string|config|settings|self|args|request"
     r"|secret|password|token|key|name|user|default|dev|local|demo|expected|invalid|wrong|valid|new|old|current)(?:$|[^A-Za-z])",
     re.IGNORECASE,
 )
-_NAME = re.compile(
+_NAME = LazyPattern(
     r"_|pass|word|secret|token|key|value|input|user|admin|arg|field|param|data|text|str|conf|env|cred|hash|auth|base64|utf8|oauth"
 )
-_TALKS_OF = re.compile(
+_TALKS_OF = LazyPattern(
     r"passw|passp|pwd|secret|token|value|input|user|admin|arg|field|param|string|sample|dummy|fake|mock|test|default|demo|example|config|setting|version"
     r"|(?:^|[^A-Za-z])(?:foo|bar|name|key|dev|local|pass|v\d+)(?:$|[^A-Za-z])|[-_]v\d+$",
     re.IGNORECASE,
 )
 """Words that a made-up name has and a password seldom."""
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*[?!]?$")
-_CALL = re.compile(r"[A-Za-z_$][\w$.:>-]*(?:\(.*\)|\[.*\]|<.*>|[(<])[;,)]*$")
-_ALGORITHM = re.compile(
+_IDENTIFIER = LazyPattern(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*[?!]?$")
+_CALL = LazyPattern(r"[A-Za-z_$][\w$.:>-]*(?:\(.*\)|\[.*\]|<.*>|[(<])[;,)]*$")
+_ALGORITHM = LazyPattern(
     r"(?:(?:scram|hmac|pbkdf2|with|ecdsa|rsa|hkdf|x509|ssl|tls)[-_]?)*(?:sha|md|ripemd|blake)[-_]?[0-9][0-9a-z]{0,3}(?:[-_/]\d{3})?(?:[-_]?(?:crypt|sum|plus|rsa|hmac))*$"
     r"|(?:ssha|bcrypt|argon|pbkdf|scrypt|yescrypt)[-_0-9a-z]{0,16}$|(?:aes|des|3des|chacha|rc|camellia|aria)[-_]?\d{1,4}(?:[-_](?:gcm|cbc|ctr|ccm|ecb|siv|poly1305|hmac|sha\d{1,3}|openssh\.com|\d{2,4}))*$"
     r"|(?:ed|x|curve|secp|prime|ecdh|rsa|dh|modp|p)[-_]?\d{3,5}(?:[krv]\d)?(?:[-_](?:sha\d{1,3}|dilithium\d))*$|[hreps]s(?:256|384|512)k?$",
     re.IGNORECASE,
 )
 """The name of an algorithm."""
-_TECHNICAL = re.compile(
+_TECHNICAL = LazyPattern(
     r"u?int\d{1,3}(?:array|_t)?$|(?:[a-z]+[-_ ]?)?(?:sha|md|aes|rsa|utf|base|oauth|http|ipv|sso|tls|ascii|latin|win)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|(?:[a-z]+[-_ ])?(?:hs|rs|es|ed|v|x)[-_]?\d{1,4}(?:[-_/][a-z0-9]+)*$|\d+-?[a-z]+$|[a-z]{1,7}-?\d$|bcrypt|argon2|\d+(?:st|nd|rd|th)$",
     re.IGNORECASE,
 )
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
-_FINGERPRINT = re.compile(
+_DRIVE = LazyPattern(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
+_FINGERPRINT = LazyPattern(
     r"(?:(?i:sha)-?\d{1,3}|MD5)[:-]|(?:0x)?(?:[0-9A-F]{16}|[0-9A-F]{40})$|(?:[0-9A-Fa-f]{2}:){15,}"
 )
 """The name of a public key: OpenSSH's digest, GnuPG's capitals, bytes with colons."""
-_RECORD = re.compile(
+_RECORD = LazyPattern(
     r"[a-z]{1,12}(?:[_-][a-z]{1,12})?[_-][A-Za-z0-9]{8,64}$|[A-Z]{1,4}[-_]|(?:0x)?[0-9A-Fa-f]+$"
 )
 """The number that a service gives to a record (``msg_01…``), or a digest."""
-_LONG = re.compile(r"[A-Za-z0-9]{10,}")
-_ADDRESS = re.compile(
+_LONG = LazyPattern(r"[A-Za-z0-9]{10,}")
+_ADDRESS = LazyPattern(
     r"[\w.+-]+@(?:[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}|\d{1,3}(?:\.\d{1,3}){3})(?::[\w/.~-]*)?$"
 )
-_DOTTED = re.compile(
+_DOTTED = LazyPattern(
     r"(?=[a-z._]*[A-Z])[A-Za-z]{3,}(?:[._][A-Za-z]{3,}){0,3}[._]?\d{1,4}[!?]?$"
     r"|[A-Z][a-z]*\d[a-z]{2,}[._][A-Z][a-z]{2,}$|[a-z]{4,}\.[a-z]{4,}\d{1,4}[!?]?$"
 )
@@ -98,24 +100,24 @@ _CODE_WORDS = frozenset(
     " variable variables vars var view viewmodel views vm widget widgets window wizard".split()
 )
 """What parts of dotted names in code and of keys of translations are called, and what no one makes a password of."""
-_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_VOWEL = re.compile(r"[aeiouAEIOU]")
-_CLUSTER = re.compile(r"[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{5}")
-_CHANGE = re.compile(r"[A-Za-z](?=\d)|\d(?=[A-Za-z])")
-_WORDS = re.compile(
+_PIECE = LazyPattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_VOWEL = LazyPattern(r"[aeiouAEIOU]")
+_CLUSTER = LazyPattern(r"[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{5}")
+_CHANGE = LazyPattern(r"[A-Za-z](?=\d)|\d(?=[A-Za-z])")
+_WORDS = LazyPattern(
     r"(?:[A-Za-z]{2,}\d{0,2}|[A-Za-z]|v?\d{1,4})(?:[_ .:/-](?:[A-Za-z]+\d{0,2}|v?\d{1,4}))+[!?.]*$"
 )
-_NUMBERS = re.compile(r"(?:[_-]\d{1,4})+$")
+_NUMBERS = LazyPattern(r"(?:[_-]\d{1,4})+$")
 """The numbers behind a name: ``user_id_2024``."""
-_CONVENTION = re.compile(
+_CONVENTION = LazyPattern(
     r"[a-z0-9]+(?:[_.:/-][a-z0-9]+)*[!?.]*$|[A-Z][A-Z0-9]*(?:[_.-][A-Z0-9]+)*$|[A-Z][a-z]*\d*(?:-[A-Z][a-z0-9]*)*$"
     r"|_{0,2}[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*|[A-Z]{2,5}(?=[A-Z]|$))*$|(?:[A-Z][a-z0-9]*)+$|\$?[a-z_][a-z0-9_]*$"
 )
 """How people write names: all small, all capitals, or each word with a capital; letters and digits that follow none are made up."""
-_RULES = re.compile(r"[a-z_]{3,}(?:\|[a-z_]{3,}(?::[\w,]{1,20})?)+$")
-_PHRASE = re.compile(r"[A-Za-z]{3,}(?:[-_. ](?:[A-Za-z]{2,}\d{0,4}|\d{1,4})){3,}[!?.]?$")
-_STRONG_SYMBOL = re.compile(r"[!#$%^&*+=?~@|;§€£]")
-_DATE = re.compile(
+_RULES = LazyPattern(r"[a-z_]{3,}(?:\|[a-z_]{3,}(?::[\w,]{1,20})?)+$")
+_PHRASE = LazyPattern(r"[A-Za-z]{3,}(?:[-_. ](?:[A-Za-z]{2,}\d{0,4}|\d{1,4})){3,}[!?.]?$")
+_STRONG_SYMBOL = LazyPattern(r"[!#$%^&*+=?~@|;§€£]")
+_DATE = LazyPattern(
     r"\d{4}-\d\d-\d\d(?:[T ].*)?$|\d{1,3}(?:\.\d{1,3}){2,3}$|v?\d+(?:\.\d+)+$|[\d.,]+(?:ms|s|m|h|d|kb|mb|gb|k|px|%)?$",
     re.IGNORECASE,
 )
@@ -164,7 +166,7 @@ def stripped(value: str) -> str:
 
 EASTERN = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60"
 """Letters and signs of the scripts without blanks, for a class of characters: no key has one."""
-_EASTERN = re.compile(f"[{EASTERN}]")
+_EASTERN = LazyPattern(f"[{EASTERN}]")
 
 
 def before_prose(value: str) -> str:
@@ -395,23 +397,23 @@ def is_word_password(value: str) -> bool:
     )
 
 
-_TECHNICAL_PART = re.compile(
+_TECHNICAL_PART = LazyPattern(
     r"(?-i:(?<![A-Za-z])|(?=[A-Z]))(?:utf|base|sha|md|o?auth|log|u?int|float|http|ipv|ec|vec|mat|str|bit|arm|win|mysql|postgres|pg|python|java|node|php|socks|argon|pbkdf|bcrypt|rfc|gpt)[-_]?\d"
     r"|(?<![^\W_])(?:x|s|k|e|p|b|h|v|i|l|es|mp)\d|(?<!\d)(?:16|32|64|128|256|512)(?!\d)|auth|2fa|(?<![a-z])(?:pw|db|srv|host|node|cluster|chars)(?![a-z])",
     re.IGNORECASE,
 )
-_OF_PROGRAMS = re.compile(
+_OF_PROGRAMS = LazyPattern(
     r"v?\d+\.\d|\d+\*[a-z]|[A-Z]{2,}[v#-]?\d|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][a-z]+$|.*(?:\.[a-z]{2,5}$|\d\.\d|\d{4}-\d\d-\d\d|@v?\d)|[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{4,})*$|[a-z]+(?:[A-Z][a-z]+)+\d$|[a-z]{0,3}\d{1,4}[a-zà-ÿ]+$|[A-Z]+(?:-[A-Z]+)*-\d+$"
 )
 """A version, an acronym with a number, a class in its module, a file, a date, the version of a package, a digest, a name in code."""
-_PASSWORD_SIGN = re.compile(
+_PASSWORD_SIGN = LazyPattern(
     r"[A-Za-z0-9À-ÿ][!#$&%^*~§€£]|[A-Za-z0-9]@[A-Z0-9]|[!#^*§€£][A-Za-z0-9À-ÿ]|[A-Za-z]{2}\+[A-Za-z]{2}"
 )
-_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}|^%")
-_SIGN_AMID = re.compile(r"[A-Za-z]{3,}[!$&][A-Za-z]{3,}$")
-_LEET = re.compile(r"[A-Za-zà-ÿ]\d{1,2}[A-Za-zÀ-ÿ]{2,}|[A-Za-zà-ÿ]{2,}\d{1,2}[A-Za-zÀ-ÿ]")
-_OF_WORDS = re.compile(r"(?:[._-]?(?:[^\W\d_]{2,}|(?<!\d)\d{1,4}(?!\d)[a-z]{0,2}))+[!?]?$")
-_WORD_PIECE = re.compile(r"[^\W\d_](?:(?![A-ZÀ-Þ])[^\W\d_])+")
+_ESCAPE = LazyPattern(r"%[0-9A-Fa-f]{2}|^%")
+_SIGN_AMID = LazyPattern(r"[A-Za-z]{3,}[!$&][A-Za-z]{3,}$")
+_LEET = LazyPattern(r"[A-Za-zà-ÿ]\d{1,2}[A-Za-zÀ-ÿ]{2,}|[A-Za-zà-ÿ]{2,}\d{1,2}[A-Za-zÀ-ÿ]")
+_OF_WORDS = LazyPattern(r"(?:[._-]?(?:[^\W\d_]{2,}|(?<!\d)\d{1,4}(?!\d)[a-z]{0,2}))+[!?]?$")
+_WORD_PIECE = LazyPattern(r"[^\W\d_](?:(?![A-ZÀ-Þ])[^\W\d_])+")
 
 
 def is_chosen(value: str, *, beside: bool = False) -> bool:
@@ -457,10 +459,10 @@ def _is_of_words(value: str) -> bool:
     return sum(words) >= (6 if digits > 1 else 12)
 
 
-_CODE = re.compile(r"(?:[A-Z]-)?\d{4,8}[#*]?$|\d{2,4}(?:[ -]\d{2,4}){1,3}$")
-_GROUPS = re.compile(r"[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,8}$")
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
-_YEAR = re.compile(r"(?:19|20)\d\d$")
+_CODE = LazyPattern(r"(?:[A-Z]-)?\d{4,8}[#*]?$|\d{2,4}(?:[ -]\d{2,4}){1,3}$")
+_GROUPS = LazyPattern(r"[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,8}$")
+_UUID = LazyPattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
+_YEAR = LazyPattern(r"(?:19|20)\d\d$")
 
 
 def is_sealed(value: str) -> bool:
@@ -496,7 +498,7 @@ def is_uuid(value: str) -> bool:
     return bool(_UUID.match(value))
 
 
-_RECORD_SID = re.compile(r"[A-Z]{2}[0-9a-f]{32}$")
+_RECORD_SID = LazyPattern(r"[A-Z]{2}[0-9a-f]{32}$")
 
 
 def is_session(value: str) -> bool:
@@ -506,7 +508,7 @@ def is_session(value: str) -> bool:
     return len(value) >= 20 and mixed(value) and random_looking(value) and "-" not in value
 
 
-_HEX_KEY = re.compile(r"(?=[a-f]{0,31}\d)(?=\d{0,31}[a-f])[0-9a-f]{32,64}$")
+_HEX_KEY = LazyPattern(r"(?=[a-f]{0,31}\d)(?=\d{0,31}[a-f])[0-9a-f]{32,64}$")
 
 
 def is_made_up_key(value: str) -> bool:

@@ -9,27 +9,28 @@ from __future__ import annotations
 
 import re
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.values import is_common, is_placeholder, stripped
 
 LEAST = 8
 """Characters of such a password, at least: most words of code and prose about passwords are shorter."""
 
-_NAMES = re.compile(
+_NAMES = LazyPattern(
     r"pass|(?<!s)word|secret|token|value|input|user|admin|login|field|param|data|text|string|config|credential|hash|auth|account|encod"
     r"|generat|random|default|dummy|sample|example|invalid|changeme|kennwort|heslo|senha|parola|cipher|crypt|manager|service"
     r"|provider|vault|prompt|charact|letter|number|length|email|address|security|something|anything|whatever|everything|nothing",
     re.IGNORECASE,
 )
 """Parts of names in code and of words about passwords."""
-_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}")
-_FOLDED = re.compile(r"[A-Za-z][a-z]{2,}(?:[A-Z][a-z]{3,}){1,2}")
-_INNER = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_TYPE = re.compile(
+_CAMEL = LazyPattern(r"[a-z][A-Z]|[A-Z]{2}")
+_FOLDED = LazyPattern(r"[A-Za-z][a-z]{2,}(?:[A-Z][a-z]{3,}){1,2}")
+_INNER = LazyPattern(r"(?<=[a-z])(?=[A-Z])")
+_TYPE = LazyPattern(
     r"(?:var|n?var|long|tiny|medium)?(?:char|binary|blob)(?:array|seq|sequence|field)?s?$|(?:byte|char|long|bool|float|int|json)\w*$"
     r"|\w*(?:type|buffer|optional|nullable|object|struct|enum|list|dict|array|tuple|option|record|schema|model|class|function)s?$",
     re.IGNORECASE,
 )
-_SAID = re.compile(
+_SAID = LazyPattern(
     # English: wrong ones are required, case sensitive, hidden, identical, alphanumeric, sufficient
     r"\w+(?:ed|ing|[ai]ble|(?<!f)ly|[ts]ions?|ments?|[iae]ty|ness|less|ous|ful|[lmnrst]ic|ical|[ntiu]al|[dc]ate|fiers?|izers?|[tl]ors?|ollers?|ics|[ae]nc(?:y|ies|e)|ware|work|(?:back|front)end|i[sz]e|ive|[aei]nt|ary|ory|wise|where|self|selves|thing"
     r"|(?:[tkvlz]|os|id|od)en|case|code|based|only|proof|wide|safe|ready)"
@@ -68,8 +69,8 @@ _OTHERS = frozenset(
     " yourself ändern зашифрован неверный обязателен wymagane nieprawidłowe niepoprawne błędne".split()
 )
 """What else documents, forms and code write after "password", in the languages whose words for it are known."""
-_BETWEEN = re.compile(r"[-_. ]")
-_HYPHENED = re.compile(r"[a-z]{4,}-[a-z]{4,}")
+_BETWEEN = LazyPattern(r"[-_. ]")
+_HYPHENED = LazyPattern(r"[a-z]{4,}-[a-z]{4,}")
 
 
 def is_word(value: str) -> bool:
