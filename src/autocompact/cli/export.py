@@ -94,9 +94,9 @@ def _json(compacted: Compacted) -> bytes:
     figures = (
         "tokens_before tokens_after bytes_before bytes_after rung stated referenced missing seconds counter notes"
     ).split()
-    verified = compacted.verified()
-    found = {"stated": verified.stated, "referenced": verified.referenced, "missing": verified.missing}
-    checked = {id(entry): word for word, entries in found.items() for entry in entries}
+    found = compacted.found
+    words = {"stated": found.stated, "referenced": found.referenced, "missing": found.missing}
+    checked = {id(entry): word for word, entries in words.items() for entry in entries}
     exported = export_messages(compacted.after.messages, dialect="openai_chat")
     document = {
         "messages": [msgspec.Raw(message) for message in exported.messages],

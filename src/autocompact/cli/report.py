@@ -222,7 +222,7 @@ def _range(messages: list[Message]) -> str:
 
 
 def _stated(compacted: Compacted) -> str:
-    stated = Counted(entry.kind for entry in compacted.verified().stated)
+    stated = Counted(entry.kind for entry in compacted.found.stated)
     found = Counted(entry.kind for entry in compacted.ledger.entries)
     return ", ".join(
         f"{name} {stated[kind]} of {found[kind]}" for kind, name in _KINDS.items() if found[kind]

@@ -10,7 +10,7 @@ from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Context, Transcript, view
 from autocompact.core.messages import Text, ToolCall, ToolResult
 from autocompact.core.tokens import Cost
-from autocompact.ledger.verification import verify
+from autocompact.ledger.verification import Verification, verify
 
 
 def weigh(record: Compaction, log: Transcript, *, before: Cost, overhead: Cost) -> Compaction:
@@ -41,7 +41,22 @@ Check: TypeAlias = Callable[[Compaction, Transcript], Compaction]
 
 def checked(record: Compaction, log: Transcript) -> Compaction:
     """``record`` with a receipt that says what of its ledger the context of ``log`` states. Reads the whole context."""
-    found = verify("\n".join(_texts(view(log, record))), record.ledger)
+    return with_found(record, found_in(record, log))
+
+
+def unchecked(record: Compaction, log: Transcript) -> Compaction:
+    """``record`` as it is, for a caller that looks itself at what the context states, or for whom the receipt does not matter."""
+    del log
+    return record
+
+
+def found_in(record: Compaction, log: Transcript) -> Verification:
+    """What of its ledger the context of ``log`` states under ``record``. Reads the whole context."""
+    return verify("\n".join(_texts(view(log, record))), record.ledger)
+
+
+def with_found(record: Compaction, found: Verification) -> Compaction:
+    """``record`` with a receipt that says how much was ``found``."""
     counts = {"stated": len(found.stated), "referenced": len(found.referenced), "missing": len(found.missing)}
     return replace(record, receipt=replace(record.receipt, **counts))
 

@@ -18,6 +18,7 @@ from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import SummaryReply, answer, plan
 from autocompact.compaction.masking import mask_old_results, merged_masks
 from autocompact.compaction.modes import Mode
+from autocompact.compaction.receipts import unchecked
 from autocompact.compaction.record import Compaction, Mask, Receipt
 from autocompact.compaction.transcript import Context, Transcript, View
 from autocompact.core.budget import Budget, Policy
@@ -258,19 +259,13 @@ class Repaired:
         if made is None or not made.summary:
             return None
         begun = time.process_time()
-        planned = plan(log, self._goal, active=view.compaction, context=view.context(), check=_unchecked)
+        planned = plan(log, self._goal, active=view.compaction, context=view.context(), check=unchecked)
         reply = SummaryReply(text=made.record.summary, model=made.record.receipt.model)
-        record = answer(planned, reply, check=_unchecked)
+        record = answer(planned, reply, check=unchecked)
         if record is None:
             return None
         seconds = None if made.seconds is None else made.seconds + time.process_time() - begun
         return Made(record=record, seconds=seconds, summary=made.summary)
-
-
-def _unchecked(record: Compaction, log: Transcript) -> Compaction:
-    """``record`` as it is: `autocompact.what_if.losses` looks at what a context states, and at nothing that a receipt says."""
-    del log
-    return record
 
 
 class _Clock(SystemClock):
@@ -291,7 +286,7 @@ class _Named(Compactor):
         self.recorded = _Clock()
         super().__init__(MemoryStore(), mode=mode, counter=course.counter, clock=self.recorded)
         self.budget = budget
-        self.read, self.check = course.read, _unchecked
+        self.read, self.check = course.read, unchecked
         self._name = course.model
 
     @property

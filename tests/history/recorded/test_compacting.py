@@ -76,7 +76,7 @@ def test_every_context_is_valid_closed_and_within_its_target(
     assert problems(made.after.messages) == []
     assert made.after.messages[-1].role != "tool"
     assert made.after.messages[0] is recorded.messages[0]
-    assert len(made.verified().stated) == made.receipt.stated
+    assert len(made.found.stated) == made.receipt.stated
 
 
 def test_a_context_that_fits_its_target_stays_as_it_is() -> None:

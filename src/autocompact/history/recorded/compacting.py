@@ -21,6 +21,7 @@ from autocompact.compaction.ladder import (
     plan,
 )
 from autocompact.compaction.last_request import LEAST_REQUEST
+from autocompact.compaction.receipts import found_in, unchecked, with_found
 from autocompact.compaction.record import Compaction, Receipt
 from autocompact.compaction.transcript import Context, Transcript, view
 from autocompact.core.budget import Budget
@@ -36,7 +37,7 @@ from autocompact.history.recorded.moment import Moment, moment
 from autocompact.history.recorded.pieces import Piece, largest, weighed
 from autocompact.history.recorded.usage import ContextUsage, usage_of
 from autocompact.ledger.entries import Ledger
-from autocompact.ledger.verification import Verification, verify
+from autocompact.ledger.verification import Verification
 from autocompact.ports import Clock
 from autocompact.sessions import Session
 
@@ -122,6 +123,7 @@ class Compacted:
         after: the context now; neither ends on a tool result.
         record: the compaction; None if there was nothing to gain, and ``after`` is ``before``.
         receipt: what it did; its rung is "none" without a record.
+        found: what of the ledger the new context states.
     """
 
     session: Session
@@ -134,6 +136,7 @@ class Compacted:
     after: Context
     record: Compaction | None
     receipt: Receipt
+    found: Verification
 
     @property
     def summary(self) -> Redacted:
@@ -151,10 +154,6 @@ class Compacted:
         stay = {message.seq for message in self.after.messages if not message.changed}
         parts = weighed(self.before.messages, self.log.counter)
         return largest(parts, cwd=self.session.cwd, most=most, without=stay)
-
-    def verified(self) -> Verification:
-        """Check which entries of the ledger the new context states."""
-        return verify("\n".join(self.texts()), self.ledger)
 
     def texts(self) -> list[str]:
         """Every text in the new context."""
@@ -255,7 +254,11 @@ def finish_session(made: Plan, reply: SummaryReply | None, *, clock: Clock) -> C
     """
     then, before = made.then, made.before
     with _refusals(made.usage, ending=made.ending, limit=made.target):
-        record = answer(made.planned, reply)
+        record = answer(made.planned, reply, check=unchecked)
+    found = Verification()
+    if record is not None:
+        found = found_in(record, then.log)
+        record = with_found(record, found)
     after = view(then.log, record, closed=True) if record else before
     receipt = _receipt(record, before, after=after, counter=then.log.counter)
     receipt = replace(receipt, seconds=clock.monotonic() - made.started, time=clock.now())
@@ -273,6 +276,7 @@ def finish_session(made: Plan, reply: SummaryReply | None, *, clock: Clock) -> C
         after=after,
         record=record,
         receipt=receipt,
+        found=found,
     )
 
 
@@ -407,10 +411,10 @@ def _planned(goal: Goal, then: Moment, *, before: Context, ending: int) -> Compa
         # masks alone are tried with a tail of the usual size: without a target the newest outputs stay, too
         newest = min(TAIL_TOKENS, before.cost.tokens // TAIL_PART, goal.tail_tokens)
         # if that needs a summary after all, it is planned once more with the tail that was asked for
-        masked = plan(then.log, replace(smaller, tail_tokens=newest), active=then.active)
+        masked = plan(then.log, replace(smaller, tail_tokens=newest), active=then.active, check=unchecked)
         if isinstance(masked, Compaction):
             return masked
-    return plan(then.log, replace(smaller, first_rung="summarise"), active=then.active)
+    return plan(then.log, replace(smaller, first_rung="summarise"), active=then.active, check=unchecked)
 
 
 @contextmanager
