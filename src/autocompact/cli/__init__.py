@@ -6,6 +6,7 @@ message says why, nothing was written), 130 interrupted, 1 nobody reads the outp
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
@@ -19,6 +20,9 @@ Begin with:
   autocompact inspect SESSION
   autocompact compact SESSION --preview
   autocompact compact SESSION --out compacted.md"""
+
+_NEW_OBJECTS = 50_000
+"""After so many the garbage collector looks at the youngest; 700 by default."""
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "backup": ("health:backup", "Copy the store to a file, in use too, and check the copy."),
@@ -89,4 +93,6 @@ def program() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; the exit code. ``arguments`` are those of the command line by default."""
+    # modules and messages are made by the ten thousand and stay: a look at them for every 700 takes a twentieth of a command
+    gc.set_threshold(_NEW_OBJECTS)
     return guarded(program, arguments, name="autocompact")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Coroutine
 from typing import TypeVar
@@ -12,6 +11,8 @@ T = TypeVar("T")
 
 def run(work: Coroutine[object, object, T]) -> T:
     """The result of ``work``. Ctrl-C cancels it, so that it gives back what it opened."""
+    import asyncio  # commands that only read a file are there without it
+
     quieted()
     return asyncio.run(work)
 
