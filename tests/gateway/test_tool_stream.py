@@ -22,7 +22,8 @@ from autocompact.testing.provider_anthropic import Messages
 from autocompact.testing.provider_chat import Chat
 from autocompact.testing.provider_prompt import Figures
 from autocompact.testing.provider_responses import Responses
-from autocompact.wire import Reply, StreamReader, parse_reply
+from autocompact.wire import Reply, parse_reply
+from autocompact.wire.stream import StreamReader
 
 APIS: dict[Dialect, Api] = {"openai_chat": Chat(), "openai_responses": Responses(), "anthropic": Messages()}
 DIALECTS = st.sampled_from(list(APIS))

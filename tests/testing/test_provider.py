@@ -12,7 +12,8 @@ from autocompact.core.messages import Dialect, ToolCall
 from autocompact.models.vocabulary import load_counter
 from autocompact.testing import Answer, FakeProvider, Received, Recorded
 from autocompact.testing.provider import main
-from autocompact.wire import Reply, StreamReader, parse_reply
+from autocompact.wire import Reply, parse_reply
+from autocompact.wire.stream import StreamReader
 from tests.testing.asking import HI, PATHS, ask
 
 pytestmark = pytest.mark.anyio

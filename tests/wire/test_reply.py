@@ -7,8 +7,9 @@ import pytest
 
 from autocompact.core.messages import Dialect, Reasoning, Text, ToolCall, Usage
 from autocompact.errors import InvalidInput
-from autocompact.wire import StreamUsage, export_messages, parse_reply, parse_usage
+from autocompact.wire import export_messages, parse_reply, parse_usage
 from autocompact.wire.reply import Figures
+from autocompact.wire.stream import StreamUsage
 
 CHAT: dict[str, Any] = {
     "id": "chatcmpl-1",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.messages import Dialect, Message, Opaque, Reasoning, Text, ToolCall, Usage
-from autocompact.wire import Reply, StreamReader, StreamUsage, export_messages
+from autocompact.wire import Reply, export_messages
 from autocompact.wire.deltas import (
     CallDelta,
     Finish,
@@ -19,6 +19,7 @@ from autocompact.wire.deltas import (
     TextDelta,
     UsageReport,
 )
+from autocompact.wire.stream import StreamReader, StreamUsage
 
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from autocompact.sessions import Session
     from autocompact.settings import Loaded, Settings
 
-_TOLD = "autocompact.settings.warning"
+_TOLD, _SETTINGS = "autocompact.settings.warning", "autocompact.settings"
 
 
 def loaded(folder: Path | None = None, *, options: Mapping[str, tuple[str, object]] | None = None) -> Loaded:
@@ -41,8 +41,13 @@ def loaded(folder: Path | None = None, *, options: Mapping[str, tuple[str, objec
 
 
 def settings() -> Settings:
-    """The settings of the current folder; see `loaded`."""
-    return loaded().settings
+    """The settings of the current folder, loaded once for each command; see `loaded`."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return loaded().settings
+    if _SETTINGS not in context.meta:
+        context.meta[_SETTINGS] = loaded().settings
+    return context.meta[_SETTINGS]
 
 
 def summary_model(asked: Asked) -> Asked:

@@ -13,7 +13,7 @@ from autocompact.cli.values import count, session_argument
 from autocompact.ui.terminal.output import display, progress, width
 
 if TYPE_CHECKING:
-    from autocompact.history.recorded import Inspection
+    from autocompact.history.recorded.inspecting import Inspection
 
 
 @click.command()
@@ -47,7 +47,7 @@ def inspect(session: str, *, as_json: bool, through: int | None, window: int | N
 def inspected(source: Source, *, through: int | None, window: int | None) -> Inspection:
     """The session of ``source``, looked at."""
     from autocompact.cli.counting import watched
-    from autocompact.history.recorded import inspect_session
+    from autocompact.history.recorded.inspecting import inspect_session
     from autocompact.models.vocabulary import default_counter
 
     with progress(f"Reading {source.name}") as work:

@@ -14,8 +14,7 @@ from autocompact.cli.usages import OUTSIDE_IS, as_json, garbled, in_log, reporte
 from autocompact.core.plurals import plural
 from autocompact.core.redacted import edited
 from autocompact.core.references import reference
-from autocompact.history.recorded import Inspection
-from autocompact.history.recorded.inspecting import Repeat, Share
+from autocompact.history.recorded.inspecting import Inspection, Repeat, Share
 from autocompact.sessions import LABELS
 from autocompact.ui.charts import bar, columns, marks, spread
 from autocompact.ui.text import visible

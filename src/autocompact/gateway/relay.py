@@ -18,8 +18,9 @@ import msgspec
 from autocompact.core.messages import Dialect, Usage
 from autocompact.gateway.client import Client
 from autocompact.gateway.exchange import Header, forwarded
-from autocompact.wire import StreamUsage, parse_usage
+from autocompact.wire import parse_usage
 from autocompact.wire.sse import Payloads
+from autocompact.wire.stream import StreamUsage
 
 Event: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Event]]

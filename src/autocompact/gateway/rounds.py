@@ -21,7 +21,8 @@ from autocompact.gateway.relay import MOST_ERROR_BYTES, Event, Head, Send, infla
 from autocompact.gateway.tool_events import SIEVES
 from autocompact.gateway.tool_reply import REPLIES
 from autocompact.gateway.tool_stream import Sieve
-from autocompact.wire import Reply, StreamReader, parse_reply
+from autocompact.wire import Reply, parse_reply
+from autocompact.wire.stream import StreamReader
 
 Ask: TypeAlias = Callable[[bytes], Awaitable[aiohttp.ClientResponse]]
 Plain: TypeAlias = Callable[[], Awaitable[bytes]]

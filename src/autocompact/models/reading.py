@@ -5,8 +5,9 @@ from __future__ import annotations
 from autocompact.core.messages import Dialect
 from autocompact.errors import InvalidInput
 from autocompact.models.overflow import error_texts
-from autocompact.wire import Reply, StreamReader, parse_reply
+from autocompact.wire import Reply, parse_reply
 from autocompact.wire.sse import Payloads
+from autocompact.wire.stream import StreamReader
 
 _OK = 200
 

@@ -2,7 +2,7 @@
 
 A request is parsed into messages (`parse_request`), the core decides what the model is to see, and `render_request`
 puts it back: what was not changed keeps its bytes. `export_messages` writes any messages for any of the three APIs.
-Answers are read whole (`parse_reply`) or as a stream (`StreamReader`).
+Answers are read whole (`parse_reply`) or as a stream (`autocompact.wire.stream`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from autocompact.wire.request import (
     parse_request,
     render_message,
 )
-from autocompact.wire.stream import StreamReader, StreamUsage
 
 __all__ = [
     "EarlierRequest",
@@ -29,8 +28,6 @@ __all__ = [
     "Renderer",
     "Reply",
     "Request",
-    "StreamReader",
-    "StreamUsage",
     "check_raw",
     "export_messages",
     "from_mapping",

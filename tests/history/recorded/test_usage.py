@@ -12,7 +12,8 @@ from autocompact.core.messages import Message, Usage
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator, message_cost
 from autocompact.errors import IncompressibleContext
-from autocompact.history.recorded import Compacted, Options, compact_session, inspect_session
+from autocompact.history.recorded import Compacted, Options, compact_session
+from autocompact.history.recorded.inspecting import inspect_session
 from autocompact.history.recorded.usage import ContextUsage
 from autocompact.ledger.entries import Ledger
 from autocompact.sessions import Session
