@@ -1,7 +1,7 @@
 """Many machines on one PostgreSQL server: what tenants cost, a large database, its ranking, and four gateways against one.
 
     python -m benchmarks.fleet tenants [--rounds N]     row-level security: the same as a role that it holds for, and as one it does not
-    python -m benchmarks.fleet large [--seconds N]      loads conversations for so long, then loads, searches, and lives a month
+    python -m benchmarks.fleet large [--conversations N]     of 100 messages each: fills the database, then loads, searches, and lives a month
     python -m benchmarks.fleet ranking [--data DIR]     the retrieval sets, on a file and on the server
     python -m benchmarks.fleet gateways [--requests N --each N]  processor time of a request, of one gateway and of four on one database
 
@@ -20,12 +20,14 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
+from multiprocessing import Process
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
 import aiohttp
 
+from autocompact.core.messages import Message
 from autocompact.core.tokens import Estimator
 from autocompact.ports import Key
 from autocompact.stores.postgres import PostgresStore
@@ -41,8 +43,18 @@ MESSAGES = 100
 CONVERSATIONS = 50
 """Of each role, where tenants are measured."""
 
-AT_ONCE = 4
+PROCESSES = 2
+"""That fill the large database."""
+
+AT_ONCE = 2
+"""Conversations that each of them appends."""
+
 DAYS = 30
+MONTH = 600
+"""Conversations of the large database that are deleted in a month, and as many are new."""
+
+ROUNDS = 400
+"""Of each thing that the large database is asked."""
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -127,21 +139,24 @@ async def tenants(cluster: Cluster, *, rounds: int) -> None:
 # A large database
 
 
-async def filled(store: PostgresStore, *, seconds: float, tokens: list[int]) -> int:
-    """Append conversations, several at once, until the time is over; how many."""
-    done, end, chance, counter = 0, time.perf_counter() + seconds, random.Random(3), Estimator()
+def log_of(chance: random.Random) -> list[Message]:
+    return [message(seq, chance) for seq in range(1, MESSAGES + 1)]
 
-    async def one_after_the_other() -> None:
-        nonlocal done
-        while time.perf_counter() < end:
-            number, done = done, done + 1
-            log = [message(seq, chance) for seq in range(1, MESSAGES + 1)]
-            if not tokens:
-                tokens.append(sum(counter.count(each.text) for each in log))
-            await store.append(large_key(number), log, after=0)
 
-    await asyncio.gather(*(one_after_the_other() for _ in range(AT_ONCE)))
-    return done
+def fill(url: str, part: int, *, count: int) -> None:
+    """Append every second conversation, or what `PROCESSES` makes of it; a process of its own."""
+
+    async def work() -> None:
+        chance, numbers = random.Random(part), iter(range(part, count, PROCESSES))
+
+        async def one_after_the_other(store: PostgresStore) -> None:
+            for number in numbers:
+                await store.append(large_key(number), log_of(chance), after=0)
+
+        async with PostgresStore(url) as store:
+            await asyncio.gather(*(one_after_the_other(store) for _ in range(AT_ONCE)))
+
+    asyncio.run(work())
 
 
 def large_key(number: int) -> Key:
@@ -151,37 +166,53 @@ def large_key(number: int) -> Key:
     )
 
 
-async def large(cluster: Cluster, *, seconds: float) -> None:
-    url, tokens = cluster.for_programs(), list[int]()
-    empty = size(cluster, url)
-    async with PostgresStore(url) as store:
-        begun, server = time.perf_counter(), used_by(cluster.process)
-        count = await filled(store, seconds=seconds, tokens=tokens)
-        taken = time.perf_counter() - begun
-        messages = count * MESSAGES
-        print(
-            f"{count:,} conversations, {messages:,} messages in {taken:.0f} s: {messages / taken:.0f} a second; ",
-            end="",
-        )
-        print(
-            f"of the server's processor {(used_by(cluster.process) - server) / messages * 1000:.2f} ms a message"
-        )
-        bytes_ = size(cluster, url) - empty
-        print(f"{bytes_ / messages:.0f} bytes a message, {bytes_ / (count * tokens[0]):.2f} bytes a token")
+def large(cluster: Cluster, *, count: int) -> None:
+    """Fill a database without the index of terms, which is made at the end, as a restored backup does; then use it."""
+    url, messages = cluster.for_programs(), count * MESSAGES
+    empty, begun, server = size(cluster, url), time.perf_counter(), used_by(cluster.process)
+    cluster.sql("DROP INDEX autocompact.passages_words", database=url)
+    filling = [Process(target=fill, args=(url, part), kwargs={"count": count}) for part in range(PROCESSES)]
+    for process in filling:
+        process.start()
+    for process in filling:
+        process.join()
+    filled, ours = time.perf_counter() - begun, os.times().children_user + os.times().children_system
+    cluster.sql(_INDEX, database=url)
+    print(
+        f"{count:,} conversations, {messages:,} messages: {filled:.0f} s, the index {time.perf_counter() - begun - filled:.0f} s; "
+        f"processor {ours:.0f} s of ours, {used_by(cluster.process) - server:.0f} s of the server's"
+    )
+    cluster.sql("VACUUM ANALYZE", database=url)
+    used_up(cluster, url, count=count, empty=empty)
+
+
+def used_up(cluster: Cluster, url: str, *, count: int, empty: int) -> None:
+    """What a filled database takes and how long it takes, now and after a month."""
+    counter = Estimator()
+    tokens = sum(counter.count(each.text) for each in log_of(random.Random(3))) / MESSAGES
+    bytes_ = (size(cluster, url) - empty) / (count * MESSAGES)
+    print(f"{bytes_:.0f} bytes a message, {bytes_ / tokens:.2f} a token")
+    print(cluster.sql(_SIZES, database=url))
+
+    async def use() -> None:
+        async with PostgresStore(url) as store:
+            await asked(store, cluster, count=count)
+            await month(store, cluster, count=count, held=lambda: size(cluster, url))
+            await asked(store, cluster, count=count, gone=MONTH)
         print(cluster.sql(_SIZES, database=url))
-        cluster.sql("VACUUM ANALYZE", database=url)
-        await asked(store, count=count)
-        await month(store, count=count, held=lambda: size(cluster, url))
+
+    asyncio.run(use())
 
 
-async def asked(store: PostgresStore, *, count: int) -> None:
+async def asked(store: PostgresStore, cluster: Cluster, *, count: int, gone: int = 0) -> None:
+    """The time of each thing; the first ``gone`` conversations are not there any more."""
     chance = random.Random(5)
 
     def query() -> str:
         return " ".join(chance.choices(WORDS[:400], k=3))
 
     def any_key() -> Key:
-        return large_key(chance.randrange(count))
+        return large_key(chance.randrange(gone, count))
 
     async def one(_: int) -> None:
         key = any_key()
@@ -197,27 +228,37 @@ async def asked(store: PostgresStore, *, count: int) -> None:
         ),
     }
     for name, work in works.items():
-        before = time.process_time()
-        taken = await timed(work, range(200))
+        # what is read for the first time comes from the disk
+        await timed(work, range(20))
+        before, server = time.process_time(), used_by(cluster.process)
+        taken = await timed(work, range(ROUNDS))
+        ours, theirs = time.process_time() - before, used_by(cluster.process) - server
         print(
-            f"{name:<26}{shown(taken)}, {(time.process_time() - before) / 200 * 1000:.2f} ms of our processor"
+            f"{name:<26}{shown(taken)}; processor {ours / ROUNDS * 1000:.2f} ms of ours, {theirs / ROUNDS * 1000:.2f} of the server's"
         )
 
 
-async def month(store: PostgresStore, *, count: int, held: Callable[[], int]) -> None:
-    """Each day a thirtieth of the conversations is deleted, and as many are new; autovacuum does what it does."""
-    chance, part, sizes = random.Random(9), max(1, min(count, 300) // DAYS), [held()]
+async def month(store: PostgresStore, cluster: Cluster, *, count: int, held: Callable[[], int]) -> None:
+    """Each day a thirtieth of `MONTH` conversations is deleted, and as many are new; vacuumed each day."""
+    chance, sizes, vacuums = random.Random(9), [held()], list[float]()
+    begun, server = time.perf_counter(), used_by(cluster.process)
     for day in range(DAYS):
-        for number in range(day * part, (day + 1) * part):
+        for number in range(day * MONTH // DAYS, (day + 1) * MONTH // DAYS):
             await store.delete(large_key(number))
-            log = [message(seq, chance) for seq in range(1, MESSAGES + 1)]
-            await store.append(large_key(count + number), log, after=0)
+            await store.append(large_key(count + number), log_of(chance), after=0)
+        before = time.perf_counter()
         await store.purge()
+        vacuums.append(time.perf_counter() - before)
         sizes.append(held())
     print(
-        f"a month of {part} conversations a day, deleted and new: {sizes[0]:,} bytes, {sizes[-1]:,} after it"
+        f"a month, {MONTH} conversations deleted and new: {sizes[0]:,} bytes, {sizes[len(sizes) // 2]:,} in the middle, {sizes[-1]:,} at its end; "
+        f"a vacuum {median(vacuums):.1f} s, {max(vacuums):.1f} at most; in all {time.perf_counter() - begun:.0f} s, "
+        f"processor of the server {used_by(cluster.process) - server:.0f} s"
     )
 
+
+_INDEX = """SET maintenance_work_mem = '2GB';
+CREATE INDEX passages_words ON autocompact.passages USING gin (words) WITH (fastupdate = off)"""
 
 _SIZES = """SELECT relname, pg_size_pretty(pg_table_size(oid)), pg_size_pretty(pg_indexes_size(oid)) FROM pg_class
 WHERE relnamespace = 'autocompact'::regnamespace AND relkind = 'r' AND pg_total_relation_size(oid) > 1000000 ORDER BY 1"""
@@ -306,20 +347,20 @@ def main() -> None:
     )
     parser.add_argument("part", choices=("tenants", "large", "ranking", "gateways"))
     parser.add_argument("--rounds", type=int, default=600)
-    parser.add_argument("--seconds", type=float, default=540)
+    parser.add_argument("--conversations", type=int, default=10_000)
     parser.add_argument("--requests", type=int, default=400)
     parser.add_argument("--each", type=int, default=40, help="requests of a conversation")
     parser.add_argument("--data", type=Path, default=DATA)
     chosen = parser.parse_args()
     cluster = Cluster()
-    cluster.start(fsync="on", shared_buffers="512MB", autovacuum="on", maintenance_work_mem="256MB")
+    cluster.start(fsync="on", shared_buffers="512MB", autovacuum="on", max_wal_size="4GB")
     print(f"load of the machine at the start: {os.getloadavg()[0]:.1f}", file=sys.stderr)
     try:
         match chosen.part:
             case "tenants":
                 asyncio.run(tenants(cluster, rounds=chosen.rounds))
             case "large":
-                asyncio.run(large(cluster, seconds=chosen.seconds))
+                large(cluster, count=chosen.conversations)
             case "ranking":
                 asyncio.run(ranking(cluster, data=chosen.data))
             case _:

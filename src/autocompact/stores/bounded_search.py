@@ -32,11 +32,12 @@ from autocompact.ports import Hit, Key
 from autocompact.stores.rows import place
 
 BUDGET = 1_500
-"""Places that are read for the rare terms together, and for each common one: about a millisecond each time. Reading
-ten times as many finds no more in an archive of 100,000 messages (``benchmarks/retrieval.py``)."""
+"""Places that are read for the rare terms together, and for each common one, in a file: about a millisecond each time. Reading
+ten times as many finds no more in an archive of 100,000 messages (``benchmarks/retrieval.py``). Also those of the newest passages
+where all terms are common: of them many may not be admitted, since they are in the context still."""
 
-_COUNTED = (30, 250, BUDGET + 1)
-"""Bounds up to which the passages of a term are counted, one after the other, until `_ENOUGH` rare places are known."""
+_COUNTED = (30, 250)
+"""Bounds up to which the passages of a term are counted first, one after the other, until `_ENOUGH` rare places are known."""
 
 _FEW = 20
 """Terms that are counted at once: looking a term up costs as much as counting a thousand of its passages."""
@@ -57,17 +58,17 @@ class Asked:
 
     Attributes:
         term: the one whose places are asked for.
+        most: passages at most.
         beside: only in passages that hold one of these, too; none for all passages.
         every: only in passages that hold each of these.
         newest: those of the newest passages.
-        most: passages at most.
     """
 
     term: str
+    most: int
     beside: Sequence[str] = ()
     every: Sequence[str] = ()
     newest: bool = False
-    most: int = BUDGET
 
 
 class Passages(Protocol):
@@ -76,6 +77,11 @@ class Passages(Protocol):
     @property
     def total(self) -> int:
         """The number of passages."""
+        ...
+
+    @property
+    def budget(self) -> int:
+        """Places that are read for the rare terms together, and for each common one."""
         ...
 
     def count(self, terms: Sequence[str], *, most: int) -> Sequence[int]:
@@ -146,35 +152,35 @@ def _found(
 def _counts(held: Passages, terms: Sequence[str]) -> list[int]:
     """Passages that hold each term, counted no further than the choice of the rare ones needs.
 
-    A question of many words mostly has words that stand everywhere: counting each of them to `BUDGET` would cost more
+    A question of many words mostly has words that stand everywhere: counting each of them to the budget would cost more
     than the search.
     """
     counts = dict.fromkeys(terms, 0)
     pending = list(counts)
     # in rounds: a long question is decided by its rare words, which the first rounds find
-    for most in _COUNTED if len(counts) > _FEW else _COUNTED[-1:]:
+    for most in (*_COUNTED, held.budget + 1) if len(counts) > _FEW else (held.budget + 1,):
         counts |= dict(zip(pending, held.count(pending, most=most), strict=True))
         pending = [term for term in pending if counts[term] >= most]
         if sum(counts.values()) - most * len(pending) >= _ENOUGH:
             break
     # common enough: how common does not matter any more
-    counts |= dict.fromkeys(pending, BUDGET + 1)
+    counts |= dict.fromkeys(pending, held.budget + 1)
     return [counts[term] for term in terms]
 
 
 def _postings(held: Passages, terms: Sequence[str], *, counts: Sequence[int]) -> list[Posting]:
-    rare = _rare(counts)
+    rare = _rare(counts, budget=held.budget)
     common = [index for index, count in enumerate(counts) if count and index not in rare][:MOST_COMMON]
     found: dict[int, Posting] = {}
     if rare:
         either = [terms[index] for index in rare]
-        places = held.places([Asked(term=term) for term in either])
+        places = held.places([Asked(term=term, most=held.budget) for term in either])
         for index, here in zip(rare, places, strict=True):
             found[index] = Posting(places=here, found=counts[index])
         # common terms alone would be read to the end of the archive; beside
         # rare ones they only order what those found
         anchors = len({id for here in places for id in here})
-        beside = held.places([Asked(term=terms[index], beside=either) for index in common])
+        beside = held.places([Asked(term=terms[index], most=held.budget, beside=either) for index in common])
         for index, here in zip(common, beside, strict=True):
             # its frequency among the anchors, taken for that of the whole:
             # exact counting would read all its places
@@ -192,13 +198,15 @@ def _newest(held: Passages, terms: Mapping[int, str]) -> dict[int, Posting]:
     # no passage has all of them among the newest
     if not any(places):
         places = held.places([Asked(term=term, newest=True, most=most) for term in every])
-    return {index: Posting(places=where, found=BUDGET) for index, where in zip(terms, places, strict=True)}
+    return {
+        index: Posting(places=where, found=held.budget) for index, where in zip(terms, places, strict=True)
+    }
 
 
-def _rare(counts: Sequence[int]) -> list[int]:
+def _rare(counts: Sequence[int], *, budget: int) -> list[int]:
     """Indices of the terms whose places are all read, rarest first."""
     chosen: list[int] = []
-    left = BUDGET
+    left = budget
     for index in sorted(range(len(counts)), key=counts.__getitem__):
         # the budget is of places in all, so one very common term leaves nothing for others
         if 0 < counts[index] <= left:

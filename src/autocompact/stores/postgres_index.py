@@ -30,7 +30,10 @@ T = TypeVar("T")
 SMALL = 200
 """Passages of a conversation whose terms are all read: looking each term up costs more."""
 
-RECENT = 3_000
+BUDGET = 500
+"""As `autocompact.stores.bounded_search.BUDGET`, of a table that a place is looked up in for each: fewer, for as much time."""
+
+RECENT = 1_500
 """Newest passages of a tenant, among which terms that are all common are looked for first."""
 
 _LAST = (1 << 63) - 1
@@ -149,6 +152,7 @@ class _Scope:
         namespace: its name.
         conversation: id of the only one; None for all.
         total: passages in it.
+        budget: see `Passages`.
         keys: of conversations, by id, as passages of them are looked up.
         postings: by term, where it stands in each passage: `ONCE` until the passage is looked up.
     """
@@ -157,6 +161,7 @@ class _Scope:
     namespace: str
     conversation: int | None
     total: int
+    budget: int = BUDGET
     keys: dict[int, Key] = field(default_factory=dict[int, Key])
     postings: dict[str, dict[int, Sequence[int]]] = field(default_factory=dict[str, dict[int, Sequence[int]]])
 
@@ -238,7 +243,7 @@ class _Small:
     def __init__(
         self, tables: _Tables, terms: Sequence[str], *, conversation: int, key: Key, total: int
     ) -> None:
-        self.total = total
+        self.total, self.budget = total, BUDGET
         self._conversation, self._key = conversation, key
         self._postings: dict[str, dict[int, Sequence[int]]] = {term: {} for term in terms}
         self._passages: dict[int, Passage] = {}

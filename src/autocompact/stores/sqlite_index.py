@@ -23,7 +23,7 @@ from autocompact.core.messages import Message
 from autocompact.core.search import Kind, Passage, passages
 from autocompact.errors import StoreCorrupt
 from autocompact.ports import Hit, Key
-from autocompact.stores.bounded_search import Asked, find, passage_of, passage_row
+from autocompact.stores.bounded_search import BUDGET, Asked, find, passage_of, passage_row
 from autocompact.stores.connection import Connection, Cursor, Value
 from autocompact.stores.indexing import SqliteReader
 from autocompact.stores.queries import queries
@@ -126,6 +126,7 @@ class _Scope:
         first: id of the first passage.
         last: id of the last one.
         total: how many there are.
+        budget: see `autocompact.stores.bounded_search.Passages`.
         keys: of conversations, by id, as they are asked for.
     """
 
@@ -135,6 +136,7 @@ class _Scope:
     first: int
     last: int
     total: int
+    budget: int = BUDGET
     keys: dict[int, Key] = field(default_factory=dict[int, Key])
 
     def key(self, conversation: int) -> Key:
