@@ -131,7 +131,11 @@ def figures_html(record: Compaction, *, left: tuple[int, int] | None) -> str:
     """The effect of the compaction, in one paragraph."""
     receipt = record.receipt
     share = 1 - receipt.tokens_after / receipt.tokens_before if receipt.tokens_before else 0
-    kept = f"; {len(record.keep)} of them stay verbatim" if record.keep else ""
+    kept = (
+        f"; {len(record.keep)} of them {'stays' if len(record.keep) == 1 else 'stay'} verbatim"
+        if record.keep
+        else ""
+    )
     leave = f"{reference(left[0])} to {reference(left[1])} leave the context{kept}. " if left else ""
     stubs = f"{plural(len(record.masks), 'tool output')} shown as stubs. " if record.masks else ""
     return (
