@@ -24,6 +24,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec import structs
+
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.masking import mask_old_results
@@ -101,12 +103,12 @@ def numbered(message: Message, seq: int, *, turn: int) -> Message:
     for part in message.parts:
         match part:
             case ToolCall():
-                parts.append(replace(part, id=f"{part.id}_{turn}"))
+                parts.append(structs.replace(part, id=f"{part.id}_{turn}"))
             case ToolResult():
-                parts.append(replace(part, call_id=f"{part.call_id}_{turn}"))
+                parts.append(structs.replace(part, call_id=f"{part.call_id}_{turn}"))
             case _:
                 parts.append(part)
-    return replace(message, seq=seq, id=f"{message.id}_{turn}", parts=tuple(parts))
+    return structs.replace(message, seq=seq, id=f"{message.id}_{turn}", parts=tuple(parts))
 
 
 def milliseconds(work: Callable[[], object], *, times: int = 5) -> float:

@@ -34,7 +34,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-from msgspec import json
+from msgspec import json, structs
 
 from autocompact.compaction.modes import Mode
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult, Usage, text_message
@@ -154,7 +154,7 @@ def scripted(turns: int, *, seed: int = 14, scale: float = 1.0) -> Session:
     def say(message: Message) -> None:
         nonlocal clock
         clock += TURN / 2
-        messages.append(replace(message, seq=len(messages) + 1, time=clock.isoformat()))
+        messages.append(structs.replace(message, seq=len(messages) + 1, time=clock.isoformat()))
 
     for turn in range(turns):
         if turn % 12 == 0:
@@ -195,7 +195,7 @@ def recorded(count: int, *, turns: int, client: str) -> Iterator[Session]:
         said = sum(weights.of(message)[1] for message in session.messages[: first.seq - 1])
         fixed = first.usage.prompt - said
         if LEAST_FIXED[client] < fixed < 50_000:
-            plain = [replace(message, usage=None) for message in session.messages]
+            plain = [structs.replace(message, usage=None) for message in session.messages]
             name = (
                 path.stem if client == "claude_code" else path.stem.split("__")[-1].removeprefix("rollout-")
             )
@@ -306,7 +306,7 @@ async def by_gateway(
                 bill.breaks += not cold
                 bill.cold += cold
                 bill.floors.append(total)
-            await conversation.append(replace(reply, usage=Usage(prompt=total, completion=output)))
+            await conversation.append(structs.replace(reply, usage=Usage(prompt=total, completion=output)))
             await settle(conversation)
             said = index + 1
     return bill

@@ -26,9 +26,11 @@ import re
 from collections import Counter as Occurrences
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from autocompact.core.excerpts import page
 from autocompact.core.messages import Message, text_message
@@ -77,7 +79,7 @@ def probe_cases(data: Path, probes: Path) -> Iterator[Case]:
             for message, line in zip(recorded.messages, recorded.lines, strict=True)
             if first <= line < stop and message.seq <= case.get("through_seq", math.inf)
         ]
-        log = [replace(message, seq=seq, replaces=None) for seq, message in enumerate(log, 1)]
+        log = [structs.replace(message, seq=seq, replaces=None) for seq, message in enumerate(log, 1)]
         held = Occurrences(term for message in log for term in distinct(message))
         asked = lines(probes / "questions" / f"{case['id']}.jsonl")
         yield Case(

@@ -43,12 +43,13 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import apsw
+from msgspec import structs
 
 from autocompact.core.messages import Message, Text, text_message
 from autocompact.history.recall import Recall
@@ -267,7 +268,9 @@ async def needs(data: Path, archive: Archive) -> list[str]:
     queries: list[str] = []
     for case in cases(data):
         texts = [content(message) for message in case.covered]
-        log = [replace(message, seq=seq, replaces=None) for seq, message in enumerate(case.covered, 1)]
+        log = [
+            structs.replace(message, seq=seq, replaces=None) for seq, message in enumerate(case.covered, 1)
+        ]
         recall = await archive.recall(f"needs/{case.name}", {"log": log})
         for name, search in (("bm25", bm25(texts)), ("fts5", fts5(texts))):
             rates[name].append(await rate_case(case, texts, search=search))
@@ -325,7 +328,9 @@ async def latency(data: Path, folder: Path, *, messages: int, needed: Sequence[s
     while stored < messages:
         copy += 1
         for name, session in recorded:
-            log = [replace(message, replaces=None) for message in session.messages[: messages - stored]]
+            log = [
+                structs.replace(message, replaces=None) for message in session.messages[: messages - stored]
+            ]
             if log:
                 await archive.store.append(Key(conversation=f"{name}/{copy}"), log, after=0)
             raw += sum(len(content(message).encode()) for message in log)

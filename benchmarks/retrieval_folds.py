@@ -15,9 +15,10 @@ import asyncio
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from autocompact.core import search as ranking
 from autocompact.core.messages import Message, text_message
@@ -77,7 +78,10 @@ class Data:
         for case in cases(data):
             fold = folds.setdefault(case.name.split("/")[0], len(folds)) % 2
             texts = [content(message) for message in case.covered]
-            log = [replace(message, seq=seq, replaces=None) for seq, message in enumerate(case.covered, 1)]
+            log = [
+                structs.replace(message, seq=seq, replaces=None)
+                for seq, message in enumerate(case.covered, 1)
+            ]
             self.needs.append((fold, case, texts, over({"log": log}), bm25(texts)))
 
     async def measure(self, *, ours: bool) -> tuple[Figures, Figures]:

@@ -18,10 +18,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+
+from msgspec import structs
 
 from autocompact.compaction.record import Compaction, Receipt
 from autocompact.core.messages import Message, text_message
@@ -99,7 +100,7 @@ def _as_sent(session: Iterable[Message]) -> tuple[Message, ...]:
     for message in session:
         for raw in export_messages([message], dialect="openai_chat").messages:
             parsed = parse_message(raw, seq=len(sent) + 1, dialect="openai_chat")
-            sent.append(replace(parsed, time=message.time, model=message.model, usage=message.usage))
+            sent.append(structs.replace(parsed, time=message.time, model=message.model, usage=message.usage))
     return tuple(sent)
 
 

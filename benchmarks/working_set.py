@@ -28,6 +28,8 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+from msgspec import structs
+
 from autocompact.compaction.transcript import Transcript
 from autocompact.compaction.working_set import EXCERPT_TOKENS, wanted_terms, working_set
 from autocompact.core.messages import Message
@@ -186,7 +188,7 @@ def cuts(data: Path) -> Iterator[Cut]:
                 session=path.stem,
                 format=session.format,
                 is_real=is_real,
-                head=tuple(replace(m, seq=m.seq - low) for m in session.messages[low:at]),
+                head=tuple(structs.replace(m, seq=m.seq - low) for m in session.messages[low:at]),
                 after=session.messages[at:high],
             )
             if is_real or (len(cut.found.calls) >= LEAST_CALLS and len(cut.next_calls) >= LEAST_NEXT):

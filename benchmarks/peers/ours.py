@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from autocompact.compaction.cuts import legal_cuts, tail_cut
 from autocompact.compaction.goal import Goal
@@ -69,7 +71,7 @@ class Turns:
             usage = Usage(prompt=sent.tokens, completion=reply)
             self.gauge = self.gauge.report(usage, sent=sent, reply=reply, window=self.budget.window)
         context = self.view.context()
-        used = replace(context.cost, tokens=self.gauge.read(self.load(context.cost)).used)
+        used = structs.replace(context.cost, tokens=self.gauge.read(self.load(context.cost)).used)
         decision = decide(used, self.budget, policy=self.policy, state=State(after=self.after))
         self.due = decision if isinstance(decision, Compact) else None
 

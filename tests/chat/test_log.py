@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from autocompact.chat import ChatConfig, ChatService, ChatSession, opened
 from autocompact.chat import events as chat
@@ -95,7 +96,7 @@ def test_pages_in_any_order_show_what_was_not_replaced(
     gone: set[int] = set()
     for seq, back in enumerate(edits, 1):
         replaces = max(1, seq - back) if back is not None and seq > 1 else None
-        log.append(replace(said(2 * seq + 1), replaces=replaces))
+        log.append(structs.replace(said(2 * seq + 1), replaces=replaces))
         gone |= set(range(replaces, seq)) if replaces is not None else set()
 
     async def pages() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.instructions import find_instructions
@@ -24,7 +25,7 @@ PLACE = "<environment_context>{}</environment_context>"
 
 def log_of(*said: tuple[Role, str] | Message) -> Transcript:
     messages = [
-        replace(each, seq=seq) if isinstance(each, Message) else text_message(seq, each[0], each[1])
+        structs.replace(each, seq=seq) if isinstance(each, Message) else text_message(seq, each[0], each[1])
         for seq, each in enumerate(said, 1)
     ]
     return Transcript(messages, counter=Estimator())

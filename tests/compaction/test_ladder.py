@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from autocompact.compaction.cuts import LogOrder
 from autocompact.compaction.goal import Goal
@@ -210,7 +211,7 @@ def test_a_second_compaction_takes_what_came_since_and_merges_the_first():
     first = climb_offline(log, GOAL)
     assert first is not None
     for message in work(30)[1:]:
-        log.append(replace(message, seq=len(log) + 1))
+        log.append(structs.replace(message, seq=len(log) + 1))
     second = climb_offline(log, GOAL, active=first)
     assert second is not None
     assert second.from_seq == first.through_seq + 1
@@ -271,8 +272,8 @@ def test_unseen_results_too_large_for_the_window_are_cut_and_stay_the_answers_to
     assert "LAST LINE" in long
     assert record.summary
     assert record.receipt.tokens_after <= 4_000
-    log.append(replace(said("assistant", "I have seen it."), seq=len(log) + 1))
-    log.append(replace(said("user", "Go on."), seq=len(log) + 1))
+    log.append(structs.replace(said("assistant", "I have seen it."), seq=len(log) + 1))
+    log.append(structs.replace(said("user", "Go on."), seq=len(log) + 1))
     later = climb_offline(log, replace(GOAL, tail_tokens=10), active=record)
     assert later is None or len({(mask.seq, mask.part) for mask in later.masks}) == len(later.masks)
 
@@ -387,9 +388,9 @@ def test_without_a_usable_reply_the_offline_summary_serves_and_the_receipt_says_
 def test_a_cut_needs_the_order_of_the_log():
     late = [said("user", "a"), said("user", "b"), said("user", "c")]
     moved = [
-        replace(late[0], seq=1),
-        replace(late[2], seq=3),
-        replace(late[1], seq=2),
+        structs.replace(late[0], seq=1),
+        structs.replace(late[2], seq=3),
+        structs.replace(late[1], seq=2),
         text_message(0, "user", "made"),
     ]
     assert list(LogOrder().allowed(moved)) == [0, 1, 3, 4]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import SummaryReply, answer, climb_offline, plan
@@ -73,13 +74,13 @@ def test_a_request_that_fits_stays_verbatim() -> None:
     assert view(log_of(messages), record).messages[-1].text == PASTED
     assert record.receipt.notes == ()
     short = said("user", "short", Image(media_type="image/png", data="aa", width=9, height=9))
-    assert cut_request(replace(short, seq=1), 5, counter=COUNTER).masks == ()
+    assert cut_request(structs.replace(short, seq=1), 5, counter=COUNTER).masks == ()
     picture = said("user", Image(media_type="image/png", data="aa", width=900, height=900))
-    assert cut_request(replace(picture, seq=1), 5, counter=COUNTER).masks == ()
+    assert cut_request(structs.replace(picture, seq=1), 5, counter=COUNTER).masks == ()
 
 
 def test_the_cut_adds_up_and_takes_the_longest_text() -> None:
-    message = replace(said("user", "look at this", PASTED), seq=7)
+    message = structs.replace(said("user", "look at this", PASTED), seq=7)
     cut = cut_request(message, 300, counter=COUNTER)
     assert [mask.part for mask in cut.masks] == [1]
     head, _, rest = cut.message.text.removeprefix("look at this\n").partition("\n[… ")
@@ -95,7 +96,7 @@ def test_the_cut_adds_up_and_takes_the_longest_text() -> None:
 
 def test_a_cut_request_shows_no_half_of_a_secret() -> None:
     key = "sk-ant-api03-" + "Ab3dEf6hIj" * 9
-    message = replace(said("user", f"key {key} " + PASTED), seq=1)
+    message = structs.replace(said("user", f"key {key} " + PASTED), seq=1)
     for tokens in range(70, 140, 5):
         assert "Ab3dEf6hIj" not in cut_request(message, tokens, counter=COUNTER).message.text
 
@@ -192,7 +193,10 @@ def test_a_cap_holds_for_the_summary_with_the_request_that_stands_in_it(
 def test_references_to_messages_that_do_not_exist_go_and_are_noted() -> None:
     text = 'Rounded in tax3.py [m5, m999] and again [m1000]. See m4711 and memory_expand("m4712"); on an m5.large, and on the m9001.'
     log = log_of(
-        [*work(60)[:-1], replace(said("user", "Use the m9001 machine from now on."), seq=len(work(60)))]
+        [
+            *work(60)[:-1],
+            structs.replace(said("user", "Use the m9001 machine from now on."), seq=len(work(60))),
+        ]
     )
     goal = replace(GOAL, tail_tokens=0, first_rung="summarise")
     record = answer(plan(log, goal), SummaryReply(text=redact(text), model="m"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from autocompact.compaction.metering import replayed
 from autocompact.compaction.transcript import Transcript

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import climb_offline
@@ -87,8 +88,8 @@ def test_a_compaction_of_repeated_ids_keeps_pins_and_what_was_not_seen(
         return
     again = None
     if record is not None:
-        log.append(replace(said("assistant", "seen"), seq=len(log) + 1))
-        log.append(replace(said("user", "and now?"), seq=len(log) + 1))
+        log.append(structs.replace(said("assistant", "seen"), seq=len(log) + 1))
+        log.append(structs.replace(said("user", "and now?"), seq=len(log) + 1))
         try:
             again = climb_offline(log, replace(goal, first_rung="summarise"), active=record)
         except IncompressibleContext:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec import structs
 
 from autocompact.compaction.record import Compaction, Mask
 from autocompact.compaction.repair import NO_RESPONSE, UNDERSTOOD, problems
@@ -291,18 +292,18 @@ def test_a_log_continues_an_earlier_one_if_both_hold_the_same_messages() -> None
     assert not log.continues(other)
     assert log.after(record(8)).continues(log)
     assert not log.after(record(8)).continues(other)
-    raw = dataclasses.replace(said[11], raw=b'{"role":"user","content":"Something."}')
+    raw = structs.replace(said[11], raw=b'{"role":"user","content":"Something."}')
     assert not log.continues(log_of([*said[:11], raw]))
     assert log_of([raw_at(1)]).continues(log_of([raw_at(1)]))
 
 
 def raw_at(seq: int) -> Message:
-    return dataclasses.replace(text_message(seq, "user", "Hello."), raw=b'{"role":"user","content":"Hello."}')
+    return structs.replace(text_message(seq, "user", "Hello."), raw=b'{"role":"user","content":"Hello."}')
 
 
 def said_next(log: Transcript, role: str, text: str, **fields: int | str) -> Message:
     made = text_message(len(log) + 1, "user" if role == "user" else "assistant", text)
-    return dataclasses.replace(made, **fields)
+    return structs.replace(made, **fields)
 
 
 def test_a_late_result_measures_no_settled_message_again() -> None:
@@ -387,7 +388,7 @@ def test_the_prompt_is_the_system_messages_that_the_log_begins_with() -> None:
     )
     log = log_of(history)
     assert [m.text for m in log.prompt] == ["one", "two"]
-    log.append(dataclasses.replace(said("system", "new two"), seq=5, replaces=2))
+    log.append(structs.replace(said("system", "new two"), seq=5, replaces=2))
     assert [m.text for m in log.prompt] == ["one", "new two"]
     log.append(said_next(log, "user", "hello"))
     assert texts(view(log, record(6)))[:2] == ["one", "new two"]
@@ -461,7 +462,7 @@ def test_an_open_call_is_answered_only_in_the_context_of_that_moment() -> None:
     kept_up = View(log)
     assert [r.text for m in kept_up.context().messages for r in m.results] == [NO_RESPONSE]
     assert kept_up.context(closed=True).messages[-1].text == UNDERSTOOD
-    log.append(dataclasses.replace(said("tool", result("a", "real")), seq=3))
+    log.append(structs.replace(said("tool", result("a", "real")), seq=3))
     assert [r.text for m in kept_up.context().messages for r in m.results] == ["real"]
 
 

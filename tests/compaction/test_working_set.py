@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import climb_offline
@@ -142,7 +143,7 @@ def test_a_compaction_after_another_keeps_a_file_that_is_still_needed() -> None:
 
 def test_secrets_in_an_excerpt_are_hidden_as_in_every_record() -> None:
     messages = session(lines=300)
-    messages[7] = replace(
+    messages[7] = structs.replace(
         messages[7], parts=(result("a", f"item 6 is rounded with key {KEY}\n" + text("tax", lines=300)),)
     )
     _, record = compacted(messages, LARGE)

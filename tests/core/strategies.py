@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from hypothesis import strategies as st
+from msgspec import structs
 
 from autocompact.compaction.record import Compaction, Mask, Placement, Receipt
 from autocompact.compaction.transcript import Transcript
@@ -44,13 +45,13 @@ class LengthCounter:
 
 def numbered(messages: Iterable[Message]) -> list[Message]:
     """The messages with `seq` 1, 2, 3..."""
-    return [dataclasses.replace(message, seq=seq) for seq, message in enumerate(messages, start=1)]
+    return [structs.replace(message, seq=seq) for seq, message in enumerate(messages, start=1)]
 
 
 def said(role: Role, *parts: Part | str, **fields: str) -> Message:
     """A message of these parts, texts as `Text`; `numbered` gives it its place."""
     made = tuple(Text(text=part) if isinstance(part, str) else part for part in parts)
-    return dataclasses.replace(Message(seq=0, role=role, parts=made), **fields)
+    return structs.replace(Message(seq=0, role=role, parts=made), **fields)
 
 
 def call(id: str, name: str = "bash", arguments: str = "{}") -> ToolCall:
@@ -180,7 +181,7 @@ def logs(draw: st.DrawFn) -> list[Message]:
     messages = draw(histories())
     edits = draw(st.lists(st.integers(2, max(2, len(messages))), max_size=2))
     return [
-        dataclasses.replace(message, replaces=draw(st.integers(1, message.seq - 1)))
+        structs.replace(message, replaces=draw(st.integers(1, message.seq - 1)))
         if message.seq in edits
         else message
         for message in messages

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from autocompact.core.filters import Filters, fits, is_on, is_relative, make_filters, read_query
 from autocompact.core.messages import ToolCall, text_message

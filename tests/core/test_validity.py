@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Document, Image, Message, Opaque, Text, ToolCall, ToolResult, Usage

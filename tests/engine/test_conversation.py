@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from msgspec import structs
 
 from autocompact.compaction.modes import DEFAULT
 from autocompact.compaction.pricing import Step, growth_that_pays
@@ -387,8 +388,10 @@ async def test_messages_added_together_are_one_append_and_count_as_if_added_one_
     one, other = await compactor().open("one"), await compactor().open("other")
     said = [
         text_message(0, "user", "Please round item 1."),
-        replace(text_message(0, "assistant", "Item 1 is rounded."), usage=Usage(prompt=900, completion=9)),
-        replace(text_message(0, "user", "Item 2, I mean."), replaces=1),
+        structs.replace(
+            text_message(0, "assistant", "Item 1 is rounded."), usage=Usage(prompt=900, completion=9)
+        ),
+        structs.replace(text_message(0, "user", "Item 2, I mean."), replaces=1),
     ]
     together = await one.extend(said)
     singly = [await other.append(message) for message in said]
@@ -477,7 +480,7 @@ async def test_time_decides_nothing_unless_the_policy_says_so():
             await step(conversation, number)
             clock.advance(seconds)
             await conversation.ready()
-        contexts.append([replace(message, time=None) for message in conversation.context().messages])
+        contexts.append([structs.replace(message, time=None) for message in conversation.context().messages])
     assert contexts[0] == contexts[1]
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from autocompact.compaction.repair import problems
 from autocompact.core.messages import Dialect, Message, Text, ToolCall, Usage

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from autocompact.compaction.modes import DEFAULT
 from autocompact.compaction.record import Compaction, Placement
@@ -120,7 +121,7 @@ async def test_what_only_the_provider_sees_is_named_where_nothing_fits() -> None
     conversation = await compactor(mode=MODE, window=10_000).open("task")
     await conversation.say("What is the total? " * 30)
     reply = text_message(0, "assistant", "It is 12.")
-    await conversation.append(replace(reply, usage=Usage(prompt=9_500, completion=5)))
+    await conversation.append(structs.replace(reply, usage=Usage(prompt=9_500, completion=5)))
     await conversation.say("And without the tax?")
     result = await conversation.compact()
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from autocompact.compaction.record import Compaction, Receipt, Trigger
 from autocompact.compaction.transcript import Transcript

@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import aiohttp
 import anthropic
 import openai
 import pytest
+from msgspec.structs import replace
 
 from autocompact.core.messages import Dialect, ToolCall
 from autocompact.gateway.memory_tools import MOST_ROUNDS, MOST_TOKENS

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from autocompact.core.messages import Message, text_message
 from autocompact.core.tokens import Estimator
@@ -330,7 +331,7 @@ async def test_what_the_model_does_not_see_is_marked(file: Path) -> None:
             said("user", "No"),
         ]
     )
-    log[5] = replace(log[5], replaces=5)
+    log[5] = structs.replace(log[5], replaces=5)
     record = replace(compaction("c1", 3, keep=[2]), prefix="", masks=())
     record = replace(record, masks=(replace(compaction("x", 1).masks[0], seq=4),))
     async with books(file) as library:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from autocompact.compaction.repair import problems
 from autocompact.core.messages import Message, text_message

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from autocompact.compaction.record import Compaction, Mask
 from autocompact.core.messages import (
@@ -116,7 +117,7 @@ async def test_what_a_compaction_kept_has_not_left_and_what_it_masked_has() -> N
 
 
 async def test_what_an_edit_replaced_has_left_the_context() -> None:
-    log = [*_log(), replace(text_message(8, "user", "The deadline for 2027?"), replaces=6)]
+    log = [*_log(), structs.replace(text_message(8, "user", "The deadline for 2027?"), replaces=6)]
     recall = await _recall(log, record=_through(5))
     assert set(await _references(recall, "deadline")) == {"m6", "m7"}
 
@@ -339,7 +340,7 @@ def _dated() -> list[Message]:
         text_message(2, "assistant", "How was the zoo?", time="2022-08-03T10:00:05Z"),
         text_message(3, "user", "We saw the zoo again", time="2022-09-14T10:00:00Z"),
         text_message(4, "assistant", "Twice at the zoo!", time="2022-09-14T10:00:05Z"),
-        *(replace(message, time="2022-09-15T09:00:00Z") for message in _read(5, "zoo = 1")),
+        *(structs.replace(message, time="2022-09-15T09:00:00Z") for message in _read(5, "zoo = 1")),
     ]
 
 

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from inline_snapshot import snapshot
+from msgspec.structs import replace
 
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult, text_message
 from autocompact.core.redaction import redact

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
+from msgspec.structs import replace
 
 from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Message, Role, text_message

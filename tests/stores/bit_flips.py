@@ -16,6 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from msgspec import structs
+
 from autocompact.core.messages import Message, text_message
 from autocompact.errors import StoreError
 from autocompact.ports import Key
@@ -44,7 +46,7 @@ def _log(key: Key, *, length: int) -> list[Message]:
             raw = b'{"role": "assistant", "content": "pump %d: %b"}' % (seq, words.encode())
             log.append(parse_message(raw, seq=seq, dialect="openai_chat"))
         if seq % 11 == 0:
-            log[-1] = replace(log[-1], replaces=seq - 1)
+            log[-1] = structs.replace(log[-1], replaces=seq - 1)
     return log
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript
@@ -378,11 +379,11 @@ async def test_closing_writes_what_waits(tmp_path: Path) -> None:
 async def test_a_large_message_of_one_conversation_holds_up_no_other() -> None:
     store = SlowStore()
     front, _ = behind(store, most_bytes=10)
-    large = replace(text_message(1, "user", "large"), raw=b"x" * 11)
+    large = structs.replace(text_message(1, "user", "large"), raw=b"x" * 11)
     await front.append(KEY, [large], after=0)
     another = Key(conversation="another")
     await front.append(another, talk("user"), after=0)  # the store has taken nothing yet
-    waiting = asyncio.create_task(front.append(KEY, [replace(large, seq=2)], after=1))
+    waiting = asyncio.create_task(front.append(KEY, [structs.replace(large, seq=2)], after=1))
     await asyncio.sleep(0)
     assert not waiting.done()
     store.go.set()
@@ -395,7 +396,7 @@ async def test_too_much_of_all_conversations_together_waits_for_the_disk() -> No
     store = SlowStore()
     front, _ = behind(store, most_bytes=10)
     for number in range(MOST_IN_ALL + 1):
-        message = replace(text_message(1, "user", "large"), raw=b"x" * 10)
+        message = structs.replace(text_message(1, "user", "large"), raw=b"x" * 10)
         await front.append(Key(conversation=str(number)), [message], after=0)
     waiting = asyncio.create_task(front.append(KEY, talk("user"), after=0))
     await asyncio.sleep(0)

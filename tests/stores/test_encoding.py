@@ -7,6 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 from hypothesis import given
+from msgspec import structs
 
 from autocompact.core.messages import Message, Text, ToolResult, text_message
 from autocompact.errors import StoreCorrupt, StoreTooNew
@@ -44,11 +45,13 @@ def test_a_message_from_the_wire_is_stored_once() -> None:
 
 def test_parts_that_the_json_does_not_say_are_stored_beside_it() -> None:
     raw = b'{"role":"user","content":"as it came"}'
-    message = replace(text_message(1, "user", "as another parser read it"), raw=raw, dialect="openai_chat")
-    broken = replace(message, raw=b"{not json")
-    unknown = replace(message, dialect=None)
+    message = structs.replace(
+        text_message(1, "user", "as another parser read it"), raw=raw, dialect="openai_chat"
+    )
+    broken = structs.replace(message, raw=b"{not json")
+    unknown = structs.replace(message, dialect=None)
     assert (_again(message), _again(unknown)) == (message, unknown)
-    assert _again(broken) == replace(broken, dialect=None)  # its bytes are kept, and not sent
+    assert _again(broken) == structs.replace(broken, dialect=None)  # its bytes are kept, and not sent
 
 
 def test_a_system_prompt_outside_of_the_list_keeps_its_role() -> None:

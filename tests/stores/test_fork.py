@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from autocompact.compaction.record import Mask
 from autocompact.core.messages import Message, ToolCall, ToolResult, text_message
@@ -84,7 +85,7 @@ async def test_a_restored_compaction_comes_before_a_newer_one(store: Store) -> N
 
 async def test_a_compaction_of_what_was_edited_since_is_not_copied(store: Store) -> None:
     log = _log()
-    log[6] = replace(log[6], replaces=5)
+    log[6] = structs.replace(log[6], replaces=5)
     await _compacted(store, 3, 6, log=log)
     await copy_conversation(store, KEY, target=COPY, through_seq=None)
     assert (await store.load(COPY)).active == compaction("c3", 3)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from autocompact.core.messages import Message, ToolCall, ToolResult, text_message
 from autocompact.core.tokens import Estimator
@@ -33,8 +34,10 @@ def _log() -> list[Message]:
     return [
         text_message(1, "system", "You are terse."),
         text_message(2, "user", "Fix the rounding of the tax."),
-        replace(parse_message(RAW, seq=3, dialect="openai_chat"), id="m3", time="2026-01-01T00:00:00Z"),
-        replace(text_message(4, "user", "No, of the discount."), replaces=2),
+        structs.replace(
+            parse_message(RAW, seq=3, dialect="openai_chat"), id="m3", time="2026-01-01T00:00:00Z"
+        ),
+        structs.replace(text_message(4, "user", "No, of the discount."), replaces=2),
     ]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from autocompact.compaction.repair import problems
 from autocompact.core.messages import Message, Opaque, Text, ToolCall, Usage, text_message

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from msgspec import structs
+
 from autocompact.compaction.record import Compaction, Mask, Receipt, Rung
 from autocompact.core.messages import Message, Usage
 from autocompact.core.redaction import redact
@@ -77,7 +79,7 @@ def work(
             said("assistant", f"file_{number}.py defines function_{number}, many times."),
         ]
     timed = [
-        replace(message, time=(START + timedelta(minutes=minutes * index / 4)).isoformat())
+        structs.replace(message, time=(START + timedelta(minutes=minutes * index / 4)).isoformat())
         for index, message in enumerate(numbered(log))
     ]
     return session(timed, compactions=compactions)
@@ -89,7 +91,7 @@ def reported(recorded: Session, *, fixed: int, factor: float = 1.0) -> Session:
     own = 0
     for message in recorded.messages:
         usage = Usage(prompt=fixed + round(own * factor), completion=5)
-        log.append(replace(message, usage=usage) if message.role == "assistant" else message)
+        log.append(structs.replace(message, usage=usage) if message.role == "assistant" else message)
         own += message_cost(message, COUNTER).tokens
     return replace(recorded, messages=tuple(log))
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec import structs
 
 from autocompact.core.messages import Message, Usage
 from autocompact.sessions.session import Skipped
@@ -50,7 +51,7 @@ def test_what_the_caller_knows_goes_before_the_recording() -> None:
 def test_reports_after_the_first_compaction_belong_to_another_context() -> None:
     recorded = reported(work(20, words=400), fixed=1_000)
     late = [
-        replace(message, usage=Usage(prompt=9, completion=1))
+        structs.replace(message, usage=Usage(prompt=9, completion=1))
         if message.usage and message.seq > 40
         else message
         for message in recorded.messages
@@ -63,10 +64,10 @@ def test_each_reply_is_one_request_sent_at_the_time_of_the_message_before() -> N
     log = numbered(
         [
             said("assistant", "Hello."),
-            replace(said("user", "Hi."), time="2026-03-01T10:00:00Z"),
+            structs.replace(said("user", "Hi."), time="2026-03-01T10:00:00Z"),
             said("assistant", "One."),
             said("assistant", "Two."),
-            replace(said("user", "And?"), time="2026-03-01T09:00:00Z"),
+            structs.replace(said("user", "And?"), time="2026-03-01T09:00:00Z"),
             said("assistant", "Three."),
         ]
     )
@@ -78,7 +79,7 @@ def test_a_reply_has_the_tokens_that_were_reported_unless_its_text_has_more() ->
     log = numbered(
         [said("user", "Hi."), said("assistant", "word " * 200), said("user", "Go."), said("assistant", "Ok.")]
     )
-    log[1], log[3] = (replace(log[place], usage=Usage(prompt=10, completion=50)) for place in (1, 3))
+    log[1], log[3] = (structs.replace(log[place], usage=Usage(prompt=10, completion=50)) for place in (1, 3))
     first, second = course(session(log)).requests
     assert first.output > 150
     assert second.output == 50
@@ -161,10 +162,10 @@ def test_a_message_is_redacted_once_whatever_usage_it_has_under_a_policy() -> No
     one, other = numbered([said("user", "The key is sk-" + "x8Kd03mZq7Lw2Rt5" * 2), said("user", "Hi.")])
     first = read(one)
     assert "[secret: " in first.text
-    assert read(replace(one, usage=Usage(prompt=9, completion=1))) is first
+    assert read(structs.replace(one, usage=Usage(prompt=9, completion=1))) is first
     assert read(other) is not first
     # the same words at another place are another message
-    assert read(replace(one, seq=7)).seq == 7
+    assert read(structs.replace(one, seq=7)).seq == 7
 
 
 def test_what_a_recording_does_not_say_is_told() -> None:

@@ -21,10 +21,10 @@ Before the eighth request the recording program folded everything into a summary
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from autocompact.core.messages import Message, Role
 from autocompact.core.prices import CacheRates, Price

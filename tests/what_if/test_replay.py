@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from autocompact.compaction.modes import DEFAULT, MODES, Mode
 from autocompact.compaction.record import Compaction, Mask
@@ -62,7 +63,7 @@ def reported(recorded: Session, *, overhead: int, through: int | None = None) ->
     for message in recorded.messages:
         usage = Usage(prompt=tokens, completion=5) if message.role == "assistant" else None
         known = through is None or message.seq <= through
-        log.append(replace(message, usage=usage if known else None))
+        log.append(structs.replace(message, usage=usage if known else None))
         tokens += message_cost(message, COUNTER).tokens
     return replace(recorded, messages=tuple(log))
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from autocompact.compaction.record import Mask
 from autocompact.core.messages import Text
@@ -132,7 +133,7 @@ async def test_the_recordings_own_compactions_come_when_they_were_made() -> None
 @pytest.mark.parametrize("minutes", [1.0, 5.0 + 2 * LONGEST_WAIT / 60])
 async def test_a_wait_that_the_times_do_not_tell_is_not_guessed(minutes: float) -> None:
     recorded = work(12, compactions=[made(21, minutes=minutes)])
-    timeless = replace(recorded, messages=tuple(replace(each, time="") for each in recorded.messages))
+    timeless = replace(recorded, messages=tuple(structs.replace(each, time="") for each in recorded.messages))
     assert (await under(timeless, "recorded")).seconds is None
 
 
@@ -148,7 +149,7 @@ async def test_recorded_masks_and_undone_compactions_are_told_apart() -> None:
 @pytest.mark.requirement("E10")
 async def test_a_recorded_summary_that_is_put_right_keeps_the_rule_that_it_lost() -> None:
     recorded = work(60, compactions=[made(161, minutes=40.1)])
-    ruled = (replace(recorded.messages[1], parts=(Text(text=RULE),)), *recorded.messages[2:])
+    ruled = (structs.replace(recorded.messages[1], parts=(Text(text=RULE),)), *recorded.messages[2:])
     recorded = replace(recorded, messages=(recorded.messages[0], *ruled))
     as_it_was, repaired = [await under(recorded, kind, window=100_000) for kind in ("recorded", "summaries")]
     assert as_it_was.rules == Kept(needed=1, kept=0)

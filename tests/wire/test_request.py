@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from autocompact.core.messages import Dialect, Message, Text, ToolResult, text_message
 from autocompact.errors import InvalidRequest

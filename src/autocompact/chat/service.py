@@ -12,6 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
+from msgspec import structs
+
 from autocompact.chat import events, example
 from autocompact.chat.config import ChatConfig
 from autocompact.chat.engine import Engines
@@ -433,10 +435,10 @@ class ChatService:
             return None
         conversation = await self._shared.engines.get(OFFLINE).open_example()
         for message in example.BEFORE:
-            await conversation.append(replace(message, time=self._clock.now()))
+            await conversation.append(structs.replace(message, time=self._clock.now()))
         await conversation.compact(example.FOCUS)
         for message in example.AFTER:
-            await conversation.append(replace(message, time=self._clock.now()))
+            await conversation.append(structs.replace(message, time=self._clock.now()))
         await self._titles.put(example.ID, example.TITLE)
         return await self.open(example.ID)
 

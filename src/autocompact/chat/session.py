@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import replace
 from typing import Self, TypeAlias
+
+from msgspec.structs import replace
 
 from autocompact.chat import events
 from autocompact.chat.attachments import Attachment

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from autocompact.chat.events import ContextChanged, Emit, MessageAdded, MessagesReplaced
 from autocompact.chat.notes import CutShort, Failed, Note, Notes, Resumed

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from msgspec import structs
+
 from autocompact.chat import events
 from autocompact.chat.notes import CutShort, Note, Took
 from autocompact.chat.responder import ModelRequest, Reply
@@ -147,7 +149,7 @@ class Turn:
         reply, active_id = replies[-1]
         if conversation.internals.replica.active_id != active_id:
             # a compaction was activated meanwhile: the reported usage is that of another context
-            reply = replace(reply, message=replace(reply.message, usage=None))
+            reply = replace(reply, message=structs.replace(reply.message, usage=None))
         return await finished(self._keep(reply))
 
     async def _stream(self, sent: Context) -> Reply:

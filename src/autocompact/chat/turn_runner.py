@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import AsyncExitStack
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autocompact.chat.events import ContextChanged, RunningChanged, TurnEnded
 from autocompact.chat.notes import Failed, Unqueued

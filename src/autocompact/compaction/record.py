@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from msgspec import structs
+
 from autocompact.core.messages import Message, Part, Text, ToolResult
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted, find_secrets, redact
@@ -84,11 +86,11 @@ class Standing:
         if self.is_whole:
             return message
         parts = [
-            replace(part, text=part.text[: standing_words(part.text)[0]])
+            structs.replace(part, text=part.text[: standing_words(part.text)[0]])
             for part in (message.parts[index] for index in self.parts)
             if isinstance(part, Text)
         ]
-        return replace(message.with_parts(parts), synthetic=True) if parts else None
+        return structs.replace(message.with_parts(parts), synthetic=True) if parts else None
 
     def rest(self, message: Message) -> Message | None:
         """The message without its instructions; None if nothing is left."""
@@ -96,7 +98,7 @@ class Standing:
         for index, part in enumerate(() if self.is_whole else message.parts):
             if index in (*self.parts, *self.outdated) and isinstance(part, Text):
                 words = part.text[standing_words(part.text)[0] :]
-                left += [replace(part, text=words)] if words.strip() else []
+                left += [structs.replace(part, text=words)] if words.strip() else []
             else:
                 left.append(part)
         return message.with_parts(left) if left else None

@@ -23,9 +23,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from autocompact.core.messages import Message, Part, Reasoning, Role, ToolCall, ToolResult, text_message
 from autocompact.core.pairing import Steps, is_blank, only_thinks

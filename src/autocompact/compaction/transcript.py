@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import overload
 
+from msgspec import structs
+
 from autocompact.compaction.record import Compaction, Mask
 from autocompact.compaction.repair import Repairer
 from autocompact.core.lookup import WITH_TOOLS, Lookup
@@ -450,9 +452,9 @@ def masked(message: Message, masks: Iterable[Mask], *, lookup: Lookup = WITH_TOO
     for index, part in enumerate(message.parts):
         # without `raw` the part is rendered anew: its old bytes would bring the content back
         if index in stubs and isinstance(part, ToolResult):
-            parts.append(replace(part, text=stubs[index], media=(), raw=None))
+            parts.append(structs.replace(part, text=stubs[index], media=(), raw=None))
         elif index in stubs and isinstance(part, Text):
-            parts.append(replace(part, text=stubs[index], raw=None))
+            parts.append(structs.replace(part, text=stubs[index], raw=None))
         else:
             parts.append(part)
     return message.with_parts(parts)

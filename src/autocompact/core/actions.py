@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from autocompact.core.redacted import EMPTY, RedactedCall, RedactedJson, cut, filled, joined
 from autocompact.core.redaction import Redacted
@@ -102,8 +103,7 @@ _SUBSTITUTES = re.compile(r"[sy]/")
 LONGEST_PATH = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The effect of one tool call.
 
     Attributes:

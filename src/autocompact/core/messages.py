@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Literal, Self, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from autocompact.core.spoken import feedback, is_result, is_spoken
 
@@ -21,24 +24,21 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 Dialect: TypeAlias = Literal["openai_chat", "openai_responses", "anthropic"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class Text(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Words, of the user, the model or the program around it."""
 
     text: str
     raw: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reasoning:
+class Reasoning(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The model's thinking; ``raw`` holds the signed or encrypted block, which must travel whole or not at all."""
 
     text: str = ""
     raw: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A call the model made. ``arguments`` is the JSON text as it came (free text for custom tools)."""
 
     id: str
@@ -47,8 +47,7 @@ class ToolCall:
     raw: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
+class Image(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A picture: ``data`` is base64 (or ``url`` says where it is); sizes in pixels where known."""
 
     media_type: str = ""
@@ -59,8 +58,7 @@ class Image:
     raw: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A file handed to the model (PDF, text): ``data`` is base64, ``text`` its plain text where that came along."""
 
     media_type: str = ""
@@ -71,8 +69,7 @@ class Document:
     raw: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to one call. ``media`` are pictures and documents inside the result."""
 
     call_id: str
@@ -82,8 +79,7 @@ class ToolResult:
     raw: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opaque:
+class Opaque(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A part of a kind we do not interpret; it survives as the bytes it came as."""
 
     kind: str
@@ -93,16 +89,14 @@ class Opaque:
 Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Image | Document | Opaque
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Tokens a provider reported for one reply. ``prompt`` includes what was read from or written to its cache."""
 
     prompt: int
     completion: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One entry of the log.
 
     Attributes:
@@ -137,7 +131,15 @@ class Message:
     model: str = ""
     usage: Usage | None = None
     unknown_role: str = ""
-    places: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    places: tuple[int, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Message):
+            return NotImplemented
+        return self is other or _compared(self) == _compared(other)
+
+    def __hash__(self) -> int:
+        return hash(_compared(self))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -171,6 +173,9 @@ class Message:
     def with_parts(self, parts: Iterable[Part]) -> Self:
         """The same message with other parts; ``raw`` stays, marked as changed."""
         return replace(self, parts=tuple(parts), changed=True, places=())
+
+
+_compared = attrgetter(*(name for name in Message.__struct_fields__ if name != "places"))
 
 
 def decoded(arguments: str) -> Mapping[str, object]:

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from typing import LiteralString, TypeAlias, assert_never, cast
+
+import msgspec
+from msgspec import structs
 
 from autocompact.core.messages import (
     Document,
@@ -40,22 +42,19 @@ RedactedJson: TypeAlias = (
 """A JSON value whose every text was redacted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactedText:
+class RedactedText(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Words of the user, the model or the program around it."""
 
     text: Redacted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactedReasoning:
+class RedactedReasoning(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The model's thinking, "" where it is sealed."""
 
     text: Redacted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactedCall:
+class RedactedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A tool call; ``values`` are the decoded arguments, empty if these are no JSON object."""
 
     name: Redacted
@@ -63,8 +62,7 @@ class RedactedCall:
     values: Mapping[str, RedactedJson]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactedResult:
+class RedactedResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to a call; ``media`` says what is attached to it."""
 
     text: Redacted
@@ -72,8 +70,7 @@ class RedactedResult:
     media: tuple[Redacted, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactedMedia:
+class RedactedMedia(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A picture, a document or a part of an unknown kind: what it is, and the plain text that came with it."""
 
     label: Redacted
@@ -83,8 +80,7 @@ class RedactedMedia:
 RedactedPart: TypeAlias = RedactedText | RedactedReasoning | RedactedCall | RedactedResult | RedactedMedia
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactedMessage:
+class RedactedMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One message as texts about the conversation may quote it: its redacted parts, with the indices of the message."""
 
     seq: int
@@ -138,7 +134,7 @@ def without_secrets(message: Message, *, redactor: Redactor | None = None) -> Me
     # the JSON may hold what the parts do not: unknown members are looked at as well
     if parts == _bare(message) and all(raw is None or _redacted_bytes(raw) == raw for raw in raws):
         return message
-    return replace(message, parts=parts, raw=None)
+    return structs.replace(message, parts=parts, raw=None)
 
 
 def all_without_secrets(
@@ -158,11 +154,11 @@ def _bare(message: Message) -> tuple[Part, ...]:
 
 def _without_raw(part: Text | Reasoning | ToolCall | ToolResult | Image | Document) -> Part:
     media = (
-        {"media": tuple(replace(item, raw=None) for item in part.media)}
+        {"media": tuple(structs.replace(item, raw=None) for item in part.media)}
         if isinstance(part, ToolResult)
         else {}
     )
-    return replace(part, raw=None, **media)
+    return structs.replace(part, raw=None, **media)
 
 
 def _redacted_bytes(raw: bytes) -> bytes:
@@ -175,21 +171,21 @@ def _shown(part: Part, clean: RedactedPart) -> Part:
     match part:
         case ToolCall():
             assert isinstance(clean, RedactedCall), "a call stays a call"
-            return replace(part, name=clean.name, arguments=clean.arguments, raw=None)
+            return structs.replace(part, name=clean.name, arguments=clean.arguments, raw=None)
         case ToolResult():
             clean_media = redacted(Message(seq=0, role="tool", parts=part.media)).parts
             media = map(_shown, part.media, clean_media)
             shown = tuple(item for item in media if isinstance(item, Image | Document))
-            return replace(part, text=_words(clean), media=shown, raw=None)
+            return structs.replace(part, text=_words(clean), media=shown, raw=None)
         case Document():
             name, url = redact(part.name), redact(part.url)
-            return replace(part, name=name, url=url, text=_words(clean), raw=None)
+            return structs.replace(part, name=name, url=url, text=_words(clean), raw=None)
         case Image():
-            return replace(part, url=redact(part.url), raw=None)
+            return structs.replace(part, url=redact(part.url), raw=None)
         case Text() | Reasoning():
-            return replace(part, text=_words(clean), raw=None)
+            return structs.replace(part, text=_words(clean), raw=None)
         case Opaque():
-            return replace(part, raw=_redacted_bytes(part.raw))
+            return structs.replace(part, raw=_redacted_bytes(part.raw))
     assert_never(part)
 
 
@@ -279,16 +275,16 @@ def _texts_of(part: RedactedPart) -> tuple[Redacted, ...]:
 
 def _hidden(message: RedactedMessage, known: KnownSecrets) -> RedactedMessage:
     parts = tuple(_hidden_part(part, known) for part in message.parts)
-    return message if parts == message.parts else replace(message, parts=parts)
+    return message if parts == message.parts else structs.replace(message, parts=parts)
 
 
 def _hidden_part(part: RedactedPart, known: KnownSecrets) -> RedactedPart:
     if not isinstance(part, RedactedCall):
-        return replace(part, text=hide(part.text, known))
+        return structs.replace(part, text=hide(part.text, known))
     arguments = hide(part.arguments, known)
     if arguments == part.arguments:
         return part
-    return replace(part, arguments=arguments, values=_hidden_values(part.values, known))
+    return structs.replace(part, arguments=arguments, values=_hidden_values(part.values, known))
 
 
 def _hidden_values(values: Mapping[str, RedactedJson], known: KnownSecrets) -> Mapping[str, RedactedJson]:

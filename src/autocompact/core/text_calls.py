@@ -13,9 +13,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import chain, pairwise
 from typing import cast
+
+from msgspec.structs import replace
 
 from autocompact.core.messages import Message, Part, Text, ToolCall, ToolResult, decoded
 from autocompact.core.spoken import RESULT

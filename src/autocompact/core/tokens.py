@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
+
+import msgspec
 
 from autocompact.core.media import document_tokens, image_tokens, opaque_text, sealed_tokens
 from autocompact.core.messages import (
@@ -49,8 +50,7 @@ class Counter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class Cost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A weight: tokens for the model, bytes on the wire (JSON), number of images."""
 
     tokens: int = 0

@@ -8,11 +8,13 @@ by a version that did not check: `mended` gives the nearest message that can be 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields, replace
 from functools import lru_cache
 from operator import attrgetter
 from types import UnionType
 from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+
+from msgspec import NODEFAULT
+from msgspec.structs import fields, replace
 
 from autocompact.core.messages import (
     Dialect,
@@ -196,4 +198,4 @@ def _mended(value: Any, types: Mapping[str, _Types]) -> Any:
 def _nearest(given: object, types: _Types, *, default: object) -> object:
     if str in types:
         return "" if given is None else str(given)
-    return default if default is not MISSING else b""
+    return default if default is not NODEFAULT else b""

@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import Any, TypeVar, cast, overload
 
+from msgspec import structs
+
 from autocompact.compaction.transcript import Context
 from autocompact.core.messages import Dialect, Message, Role, Text, Usage
 from autocompact.core.usage import Load, Reading
@@ -174,7 +176,7 @@ class Conversation:
         Raises:
             InvalidInput: it is no message of ``dialect``, or cannot be written as JSON; nothing was stored.
         """
-        return await self.append(replace(from_mapping(message, dialect=dialect), usage=usage))
+        return await self.append(structs.replace(from_mapping(message, dialect=dialect), usage=usage))
 
     @overload
     async def follow(

@@ -13,9 +13,11 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, cast
+
+from msgspec.structs import replace
 
 from autocompact.core.messages import Dialect, Message, Usage
 from autocompact.core.usage import Load

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import msgspec
+from msgspec import structs
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.modes import Mode
@@ -178,7 +179,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
             return None
         # subtracting two metered figures would mix a report with an estimate, and show growth that never was
         grown = self._to_metered(self.cost.tokens - settled.cost.tokens)
-        return replace(settled.cost, tokens=self.used.tokens - grown)
+        return structs.replace(settled.cost, tokens=self.used.tokens - grown)
 
     @property
     def _pays_from(self) -> int:

@@ -7,8 +7,10 @@ import contextlib
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import SummaryNeeded, SummaryReply, finish, plan

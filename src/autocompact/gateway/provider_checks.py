@@ -20,6 +20,7 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 import aiohttp
+from msgspec import structs
 
 from autocompact.compaction.record import Compaction, Receipt
 from autocompact.core.lookup import Lookup
@@ -323,7 +324,7 @@ class ProviderChecks:
         shown = await store.read(
             conversation.internals.replica.key, from_seq=block.place + 1, through_seq=evidence
         )
-        recent = [replace(message, seq=seq) for seq, message in enumerate(shown, history[-1].seq + 1)]
+        recent = [structs.replace(message, seq=seq) for seq, message in enumerate(shown, history[-1].seq + 1)]
         finding = await off_loop(
             lambda: check_summary(
                 block.text, history, recent=recent, previous=known, budget=budget, counter=counter
@@ -382,7 +383,7 @@ def _numbered(messages: Sequence[Message], *, after: Ledger | None) -> list[Mess
     """The messages with their own numbers, or with such as go on from those of an earlier log's ledger."""
     last = max((entry.seq for entry in after.entries), default=0) if after is not None else 0
     first = max(last + 1, messages[0].seq) if messages else 1
-    return [replace(message, seq=seq) for seq, message in enumerate(messages, first)]
+    return [structs.replace(message, seq=seq) for seq, message in enumerate(messages, first)]
 
 
 def _record(

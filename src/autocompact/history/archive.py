@@ -13,10 +13,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import msgspec
+from msgspec import structs
 
 from autocompact.compaction.record import Compaction
 from autocompact.core import messages as core
@@ -285,7 +286,7 @@ def _part_of(form: _AnyPart) -> core.Part:
 
 
 def _values(value: core.Message | core.Part) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    return structs.asdict(value)
 
 
 def _raw_form(raw: bytes | None) -> _Raw:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from autocompact.core.strides import worded
 
@@ -35,8 +36,7 @@ _ABBREVIATED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One piece of prose.
 
     Attributes:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, dropwhile
 from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import structs
 
 from autocompact.core.actions import Action, interpret
 from autocompact.core.messages import Message
@@ -79,8 +82,7 @@ class Call:
         return self.action.files[0][0] if self.action.files else self.action.command
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Words that were said in the conversation.
 
     Attributes:
@@ -168,10 +170,10 @@ def _in_lines(message: RedactedMessage) -> RedactedMessage:
     if all(len(part.text) <= LINE for part in message.parts if not isinstance(part, RedactedCall)):
         return message
     parts = (
-        part if isinstance(part, RedactedCall) else replace(part, text=edited(part.text, in_lines))
+        part if isinstance(part, RedactedCall) else structs.replace(part, text=edited(part.text, in_lines))
         for part in message.parts
     )
-    return replace(message, parts=tuple(parts))
+    return structs.replace(message, parts=tuple(parts))
 
 
 def _after_prompt(messages: Iterable[Message]) -> Iterator[Message]:
@@ -295,7 +297,7 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
         call.output, call.answered = part.text, said.seq
         edits = call.action.verb in ("edit", "create", "delete")
         if edits and not call.action.files and (path := edited(part.text, edited_file)):
-            call.action = replace(call.action, files=((path, "edited"),))
+            call.action = structs.replace(call.action, files=((path, "edited"),))
         call.is_error = part.is_error or (edits and was_not_edited(part.text))
         if call.action.command:
             command = call.action.command

@@ -8,7 +8,8 @@ left to recall.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autocompact.core.messages import Message, Part, Text, ToolResult
 

@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from msgspec import structs
+
 from autocompact.agents.transcripts import CURRENT, Transcripts
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message, Part, ToolCall, ToolResult
@@ -47,7 +49,7 @@ def without_echoes(messages: Sequence[Message], *, before: Sequence[Message] = (
     recent = [*before[-_MOST_PARALLEL:], *messages]
     asked = {call.id for message in recent for call in message.calls if _is_ours(call.name)}
     return [
-        replace(message, parts=tuple(_silent(part, asked) for part in message.parts))
+        structs.replace(message, parts=tuple(_silent(part, asked) for part in message.parts))
         if asked and not asked.isdisjoint(_ids(message))
         else message
         for message in messages
@@ -66,8 +68,8 @@ def _ids(message: Message) -> Iterator[str]:
 
 def _silent(part: Part, asked: Collection[str]) -> Part:
     if isinstance(part, ToolCall) and part.id in asked:
-        return replace(part, arguments="{}")
-    return replace(part, text="") if isinstance(part, ToolResult) and part.call_id in asked else part
+        return structs.replace(part, arguments="{}")
+    return structs.replace(part, text="") if isinstance(part, ToolResult) and part.call_id in asked else part
 
 
 class Opened:

@@ -8,9 +8,10 @@ Where a file holds several conversations, the first one is the session, and the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from autocompact.core.messages import Dialect, Message, ToolResult
 from autocompact.errors import InvalidRequest

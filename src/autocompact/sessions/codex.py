@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from autocompact.compaction.record import Compaction, Standing
 from autocompact.core.messages import (

@@ -16,11 +16,11 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, replace
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 import msgspec
+from msgspec import structs
 
 from autocompact.compaction.record import Compaction, redacted_record
 from autocompact.core.messages import (
@@ -79,7 +79,7 @@ _KINDS: Mapping[str, type[Part]] = {
 _ROLES: Mapping[str, Role] = {role: role for role in ROLES}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _DEFAULTS = {
-    kind: tuple((field.name, None if field.default is MISSING else field.default) for field in fields(kind))
+    kind: tuple((field.name, None if field.required else field.default) for field in structs.fields(kind))
     for kind in (*_KINDS.values(), Message)
 }
 _IN_COLUMNS = ("seq", "role", "replaces")
@@ -126,7 +126,7 @@ def decode_message(body: bytes, *, seq: int, role: Role, replaces: int | None) -
 
 def _usable(message: Message) -> Message:
     """The message; one whose ``raw`` is no JSON that an API takes is written anew from its parts, ``raw`` stays."""
-    return message if is_intact(message) else replace(message, dialect=None)
+    return message if is_intact(message) else structs.replace(message, dialect=None)
 
 
 def encode_record(record: Compaction) -> bytes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from autocompact.core.messages import (
     Document,

@@ -18,6 +18,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from autocompact.core.messages import Image, Message, Text, text_message
 from autocompact.core.redacted import own
@@ -108,9 +109,9 @@ class StoreConformance(RetentionConformance, ABC):
         """All of them."""
         log = talk("user", "assistant")
         for wrong in (
-            [log[0], replace(log[1], seq=3)],
-            [replace(log[0], replaces=1)],
-            [log[0], replace(log[1], replaces=0)],
+            [log[0], structs.replace(log[1], seq=3)],
+            [structs.replace(log[0], replaces=1)],
+            [log[0], structs.replace(log[1], replaces=0)],
         ):
             with pytest.raises(InvalidInput):
                 await store.append(KEY, wrong, after=0)
@@ -170,8 +171,8 @@ class StoreConformance(RetentionConformance, ABC):
     async def test_the_system_prompt_is_the_one_that_was_not_replaced(self, store: StoreUnderTest) -> None:
         """An edit may bring a new one, or take it away."""
         log = talk("system", "user", "system", "user", "assistant", "user", "assistant")
-        log[2] = replace(log[2], replaces=1)
-        log[5] = replace(log[5], replaces=4)
+        log[2] = structs.replace(log[2], replaces=1)
+        log[5] = structs.replace(log[5], replaces=4)
         await store.append(KEY, log, after=0)
         for through, prompt in ((2, [1]), (3, [3]), (5, [3]), (7, [3])):
             expected = (await store.load(KEY)).active

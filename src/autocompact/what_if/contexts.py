@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, assert_never
 
 from msgspec import json
+from msgspec.structs import replace
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import SummaryReply, answer, plan

@@ -20,6 +20,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from msgspec import structs
+
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.repair import problems
 from autocompact.compaction.transcript import Transcript, View
@@ -163,7 +165,9 @@ class _Replay:
             async for step in self._request():
                 yield step
         believed = message.seq <= self._believed and self._conversation.records.active is None
-        stored = await self._conversation.append(message if believed else replace(message, usage=None))
+        stored = await self._conversation.append(
+            message if believed else structs.replace(message, usage=None)
+        )
         self._whole.transcript.append(stored)
         self._before = message.role
         self._add(turns=int(message.is_request), messages=1)

@@ -17,7 +17,7 @@ from itertools import groupby, takewhile
 from typing import assert_never
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from autocompact.core.messages import (
     Dialect,
@@ -213,7 +213,7 @@ def _opened(message: Message, calls: Calls) -> Unit:
     was, members = _original(message)
     if role == "system" and not members:
         role = "user"
-        message = replace(message, role="user", parts=tuple(_marked(part) for part in message.parts))
+        message = structs.replace(message, role="user", parts=tuple(_marked(part) for part in message.parts))
     pieces = list(
         align(
             message.parts,
@@ -365,7 +365,7 @@ def _merge(first: Unit, second: Unit) -> Unit:
 def _opened_by_user(units: Iterable[Unit]) -> Iterator[Unit]:
     for index, unit in enumerate(units):
         if not index and unit.role == "assistant":
-            yield Unit(role="user", message=replace(unit.message, role="user"), pieces=[_OPENING])
+            yield Unit(role="user", message=structs.replace(unit.message, role="user"), pieces=[_OPENING])
         yield unit
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import msgspec
+from msgspec.structs import replace
 
 from autocompact.core.messages import Dialect, Message, Usage
 from autocompact.core.validity import DIALECTS

@@ -16,7 +16,7 @@ from functools import partial
 from typing import assert_never
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from autocompact.core.messages import (
     Dialect,
@@ -385,7 +385,7 @@ def _merge(first: Unit, second: Unit) -> Unit:
     base = one if one.members else two
     return Unit(
         role="assistant",
-        message=replace(first.message, parts=parts),
+        message=structs.replace(first.message, parts=parts),
         pieces=[
             *one.pieces,
             *(piece._replace(slot=_MOVED.get(piece.slot, piece.slot)) for piece in two.pieces),

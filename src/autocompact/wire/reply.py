@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, TypeVar, cast
 
 import msgspec
 from msgspec import Meta, Raw
+from msgspec.structs import replace
 
 from autocompact.core.messages import Dialect, Message, Usage
 from autocompact.errors import InvalidInput, InvalidRequest

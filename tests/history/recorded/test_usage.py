@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from autocompact.compaction.record import Compaction, Receipt
 from autocompact.core.messages import Message, Usage
@@ -34,9 +35,9 @@ def session(
         reported = message.role == "assistant" and n < 2 * turns - unanswered
         if reported:
             prompt = outside + round(tokens * factor)
-            message = replace(message, usage=Usage(prompt=prompt, completion=_weight(message)))
+            message = structs.replace(message, usage=Usage(prompt=prompt, completion=_weight(message)))
         tokens += _weight(message) if n >= start else 0
-        messages.append(replace(message, time=f"2026-11-26T10:{n // 60:02}:{n % 60:02}Z"))
+        messages.append(structs.replace(message, time=f"2026-11-26T10:{n // 60:02}:{n % 60:02}Z"))
     return Session(format="claude_code", messages=tuple(messages), model="claude-opus-4-5")
 
 
@@ -120,7 +121,9 @@ def test_a_log_that_holds_more_than_was_sent_is_scaled_to_what_was() -> None:
 
 def test_where_nothing_was_reported_our_count_is_the_figure() -> None:
     recorded = session(10)
-    plain = replace(recorded, messages=tuple(replace(message, usage=None) for message in recorded.messages))
+    plain = replace(
+        recorded, messages=tuple(structs.replace(message, usage=None) for message in recorded.messages)
+    )
     usage = usage_of(plain)
     assert (usage.reported, usage.outside, usage.factor) == (0, 0, 1.0)
     assert usage.used == usage.log == compacted(plain).receipt.tokens_before

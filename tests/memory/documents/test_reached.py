@@ -6,6 +6,7 @@ from itertools import count
 from typing import TypeAlias
 
 import pytest
+from msgspec import structs
 
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.redacted import own
@@ -223,11 +224,11 @@ def test_withdrawn_work_is_not_done_and_failing_tests_say_so():
 
 def test_two_parts_of_a_request_are_one_task_and_hours_and_missing_times_are_told_or_left_out():
     first, *rest = log(("Round the cart per line", edit(), "Rounded the cart."))
-    first = replace(first, parts=(*first.parts, Text(text="and the invoices too, please")))
-    late = [*rest[:-1], replace(rest[-1], time="2026-05-04T12:05:00Z")]
-    untimed = [replace(message, time="") for message in rest]
-    near = [*rest[:-1], replace(rest[-1], time="2026-05-04T10:01:30Z")]
-    same = [*rest[:-1], replace(rest[-1], time=first.time)]
+    first = structs.replace(first, parts=(*first.parts, Text(text="and the invoices too, please")))
+    late = [*rest[:-1], structs.replace(rest[-1], time="2026-05-04T12:05:00Z")]
+    untimed = [structs.replace(message, time="") for message in rest]
+    near = [*rest[:-1], structs.replace(rest[-1], time="2026-05-04T10:01:30Z")]
+    same = [*rest[:-1], structs.replace(rest[-1], time=first.time)]
     found = [tasks_reached([first, *more]) for more in (late, untimed, near, same)]
     assert [task.outcome.rpartition("; ")[2] for tasks in found for task in tasks or ()] == [
         "2 h 4 min",

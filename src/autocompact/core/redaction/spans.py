@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from autocompact.core.redaction.anchors import Anchors, Places, is_searched
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One secret: ``text[start:end]``, and what it is ("GitHub token")."""
 
     start: int
@@ -17,8 +17,7 @@ class Span:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True, gc=False):
     """A text, and the same text with one lower-case byte for each character, in which literals are found fast.
 
     What Latin-1 cannot write is "?" in ``lower``: a position in one is the same position in the other. ``places`` says
