@@ -91,7 +91,7 @@ def _shown(value: object) -> str:
 @cache
 def all_settings() -> tuple[Setting, ...]:
     """Every setting, in the order of the file."""
-    return tuple(_within(Settings, ""))
+    return tuple(_within(cast("inspect.StructType", inspect.type_info(Settings)), ""))
 
 
 @cache
@@ -113,13 +113,12 @@ def sections() -> dict[str, tuple[str, ...]]:
     return {path: tuple(members) for path, members in found.items()}
 
 
-def _within(section: type[msgspec.Struct], prefix: str) -> Iterator[Setting]:
-    hints = get_type_hints(section, include_extras=True)
-    described = cast("inspect.StructType", inspect.type_info(section))
-    for field in described.fields:
+def _within(section: inspect.StructType, prefix: str) -> Iterator[Setting]:
+    hints = get_type_hints(section.cls, include_extras=True)
+    for field in section.fields:
         path = f"{prefix}{field.encode_name}"
         if isinstance(field.type, inspect.StructType):
-            yield from _within(field.type.cls, f"{path}.")
+            yield from _within(field.type, f"{path}.")
             continue
         marked = cast("inspect.Metadata", field.type)
         extra = cast("dict[str, Any]", marked.extra or {})
