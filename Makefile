@@ -161,5 +161,5 @@ $(CHAT): pyproject.toml uv.lock | $(UV)
 
 $(SYNCED): pyproject.toml uv.lock | $(UV)
 	@echo 'Installing everything that the tests need into .venv'
-	@$(SYNC) --all-groups --all-extras --no-extra strands
+	@$(SYNC) --all-groups --all-extras --no-extra strands --no-extra openhands
 	@touch $@ $(BASE) $(CHAT)

@@ -4,7 +4,9 @@
 
 Everything goes below ``build/adapters``, one environment for each ``tools/adapters/NAME.txt``. That file is locked with hashes
 from ``NAME.in``, which pins the framework, and from what autocompact itself needs; ``--lock`` writes it anew. A framework that
-cannot be installed fails here in CI, and is left out with the reason elsewhere. Nothing here waits without a bound.
+needs a newer Python than the project is tested here with the release of ``uv.lock`` too (``NAME.locked``), with whichever
+interpreter of that version is found. What cannot be installed fails here in CI, and is left out with the reason elsewhere.
+Nothing here waits without a bound.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,6 +26,12 @@ BUILD = ROOT / "build" / "adapters"
 UV = Path(sys.executable).with_name("uv")
 PYTHON = "3.11"
 """The oldest Python that the project runs on: what it can install, all can."""
+
+NEWER = {"openhands": "3.12"}
+"""Adapters whose framework needs a newer Python, and which."""
+
+LOCKED = ".locked"
+"""Ends the name of an environment with the release of ``uv.lock``."""
 
 INSTALL_SECONDS = 300
 TEST_SECONDS = 600
@@ -39,6 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         for name in names:
             lock(name)
         return 0
+    names += [f"{name}{LOCKED}" for name in names if name in NEWER]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return max(pool.map(check, names), default=0)
 
@@ -48,7 +57,8 @@ def lock(name: str) -> None:
     target = PINNED / f"{name}.txt"
     options = ("--quiet", "--upgrade", "--generate-hashes", "--no-header", "--no-annotate")
     sources = ("pyproject.toml", str(PINNED / f"{name}.in"))
-    command = (str(UV), "pip", "compile", *options, "--python-version", PYTHON, "-o", str(target), *sources)
+    version = NEWER.get(name, PYTHON)
+    command = (str(UV), "pip", "compile", *options, "--python-version", version, "-o", str(target), *sources)
     _run(command, seconds=INSTALL_SECONDS, quiet=True)
 
 
@@ -57,7 +67,7 @@ def check(name: str) -> int:
     try:
         install(name)
     except OSError as error:
-        sys.stderr.write(f"not tested with its lowest release: {name}: {error}\n")
+        sys.stderr.write(f"the adapter {name} is not tested: {error}\n")
         return 1 if os.environ.get("CI") else 0
     command = (
         str(BUILD / name / "bin" / "python"),
@@ -73,7 +83,7 @@ def check(name: str) -> int:
     # few random talks: with the framework's current release the suite looks at more of them
     found = {"HYPOTHESIS_PROFILE": "lowest"} | os.environ | {"PYTHONPATH": str(ROOT / "src")}
     process = subprocess.run(
-        (*command, f"tests/adapters/test_{name}.py"),
+        (*command, f"tests/adapters/test_{name.removesuffix(LOCKED)}.py"),
         cwd=ROOT,
         env=found,
         timeout=TEST_SECONDS,
@@ -82,7 +92,8 @@ def check(name: str) -> int:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    said = f"The adapter {name} with the lowest release of its framework\n{process.stdout}"
+    release = "locked" if name.endswith(LOCKED) else "lowest"
+    said = f"The adapter {name.removesuffix(LOCKED)} with the {release} release of its framework\n{process.stdout}"
     sys.stderr.write(said)  # at once: others run beside it
     return process.returncode
 
@@ -94,19 +105,63 @@ def install(name: str) -> None:
         OSError: it cannot be installed.
     """
     folder, done = BUILD / name, BUILD / f"{name}.done"
-    locked = PINNED / f"{name}.txt"
+    extra = name.removesuffix(LOCKED)
+    locked = export(extra) if extra != name else PINNED / f"{name}.txt"
     wanted = hashlib.sha256(locked.read_bytes()).hexdigest()
     if done.exists() and done.read_text() == wanted:
         return
     done.unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
-    _run((str(UV), "venv", "--quiet", "--python", sys.executable, str(folder)), seconds=INSTALL_SECONDS)
+    python = interpreter(NEWER.get(extra, PYTHON))
+    _run((str(UV), "venv", "--quiet", "--python", str(python), str(folder)), seconds=INSTALL_SECONDS)
     target = ("--python", str(folder / "bin" / "python"))
     _run(
         (str(UV), "pip", "install", "--quiet", *target, "--require-hashes", "-r", str(locked)),
         seconds=INSTALL_SECONDS,
     )
     done.write_text(wanted)
+
+
+def export(extra: str) -> Path:
+    """Write down what ``uv.lock`` has for an extra and for its tests; where that is.
+
+    Raises:
+        OSError: uv cannot.
+    """
+    target = BUILD / f"{extra}{LOCKED}.txt"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    what = ("--frozen", "--no-emit-project", "--no-default-groups", "--group", "suite", "--extra", extra)
+    command = (str(UV), "export", "--quiet", "--no-header", "--no-annotate", *what, "-o", str(target))
+    _run(command, seconds=INSTALL_SECONDS, quiet=True)
+    return target
+
+
+def interpreter(version: str) -> Path:
+    """A Python of that version or a newer one: the one that runs this, one of pyenv's, one that uv finds.
+
+    Raises:
+        OSError: there is none.
+    """
+    wanted = tuple(map(int, version.split(".")))
+    if sys.version_info[: len(wanted)] >= wanted:
+        return Path(sys.executable)
+    found = next(_of_pyenv(version), None)
+    if found is not None:
+        return found
+    command = (str(UV), "python", "find", "--no-project", version)
+    process = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+    if process.returncode:
+        raise OSError(
+            f"it needs Python {version} or newer, and there is none: install one (`pyenv install {version}`, "
+            f"`uv python install {version}`), or make .venv with it (`make clean`, `make PYTHON=python{version} …`)"
+        )
+    return Path(process.stdout.strip())
+
+
+def _of_pyenv(version: str) -> Iterator[Path]:
+    """The interpreters of that version in pyenv's folder: its programs on the PATH run only the version that is chosen."""
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    return root.glob(f"versions/{version}.*/bin/python")
 
 
 def _run(command: Sequence[str], *, seconds: float, quiet: bool = False) -> None:

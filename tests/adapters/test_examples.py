@@ -62,7 +62,7 @@ def test_the_lowest_release_that_is_tested_is_the_one_that_the_extra_allows() ->
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for path in (ROOT / "tools" / "adapters").glob("*.in"):
         framework, lowest = path.read_text(encoding="utf-8").splitlines()[0].split("==")
-        extra = re.search(rf'"{re.escape(framework)}>=([\d.]+)"', pyproject)
+        extra = re.search(rf'"{re.escape(framework)}>=([\d.]+)[";]', pyproject)
         assert extra is not None
         assert lowest.removesuffix(".0") == extra[1].removesuffix(".0")
         assert f"{framework}=={lowest}" in path.with_suffix(".txt").read_text(encoding="utf-8")

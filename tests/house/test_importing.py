@@ -36,7 +36,8 @@ def submodules(package):
     for found in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
         if found.name.rpartition(".")[2] == "__main__":
             continue
-        if found.name == "autocompact.adapters.strands" and not importlib.util.find_spec("strands"):
+        framework = found.name.removeprefix("autocompact.adapters.")
+        if framework in ("openhands", "strands") and not importlib.util.find_spec(framework):
             continue  # its extra cannot be installed beside that of MCP
         load(found.name)
         if found.ispkg:

@@ -85,6 +85,10 @@ class ContextWindowOverflowException(Exception):
     """As Strands raises it: without a response."""
 
 
+class LLMContextWindowExceedError(Exception):
+    """As OpenHands raises it."""
+
+
 class ClientError(Exception):
     """As botocore raises it."""
 
@@ -98,6 +102,7 @@ class ClientError(Exception):
 
 async def test_classes_that_say_it_and_bodies_with_capitals_are_known() -> None:
     assert is_overflow(ContextWindowOverflowException("it is too long")) is not None
+    assert is_overflow(LLMContextWindowExceedError("it is too long")) is not None
     found = is_overflow(ModelOverflow("prompt is too long: 5 tokens > 3 maximum"))
     assert found is not None
     assert (found.requested, found.limit) == (5, 3)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -23,6 +24,9 @@ _HEAD = """\
 autocompact is under the MIT licence. It installs these packages, none of which it contains; versions and hashes of all are in
 `uv.lock`. `make wheel` writes a bill of materials (CycloneDX) beside the wheel.
 """
+_NEWER = {"python_version": "3.12"}
+"""What a framework of an extra may need, while autocompact itself runs on an older one."""
+
 _PREFIX = "License :: OSI Approved :: "
 
 
@@ -58,9 +62,12 @@ def _needed(name: str, extras: frozenset[str]) -> Iterator[Requirement]:
         texts = distribution(name).requires or []
     except PackageNotFoundError:
         return
+    python = _NEWER if name == "autocompact" else {}
     for text in texts:
         needed = Requirement(text)
-        if needed.marker is None or any(needed.marker.evaluate({"extra": each}) for each in (*extras, "")):
+        if needed.marker is None or any(
+            needed.marker.evaluate({**python, "extra": each}) for each in (*extras, "")
+        ):
             yield needed
 
 
@@ -78,10 +85,11 @@ def _licence_of(name: str) -> str:
 
 def licence(package: Distribution) -> str:
     """What a package says of its licence: the expression, else the classifiers, else the first words of the field."""
-    data = package.metadata
+    data: Any = package.metadata
     if expression := data.get("License-Expression"):
         return expression
-    named = [each for each in data.get_all("Classifier") or [] if each.startswith(_PREFIX)]
+    classifiers: list[str] = data.get_all("Classifier") or []
+    named = [each for each in classifiers if each.startswith(_PREFIX)]
     if named:
         return ", ".join(each.removeprefix(_PREFIX) for each in named)
     first = (data.get("License") or "").strip().partition("\n")[0]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from asyncio import get_running_loop
-from typing import TypeVar
+from asyncio import get_running_loop, to_thread
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from autocompact import sync
 from autocompact.core.lookup import Lookup
 from autocompact.engine import Compactor, Conversation
 from autocompact.engine.bridges import restored_from
@@ -54,6 +56,11 @@ async def has_shrunk(conversation: Conversation, error: BaseException) -> bool:
         return await conversation.internals.fitting.shrink()
     except IncompressibleContext:  # what the provider said is the better error
         return False
+
+
+async def on_own_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Run it on autocompact's own event loop, for frameworks that call from several loops and from synchronous code."""
+    return await to_thread(sync.run, work)
 
 
 async def restored(conversation: Conversation, *, bridge: Bridge[T]) -> list[T]:

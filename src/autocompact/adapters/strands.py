@@ -18,10 +18,9 @@ agent's history alone: they are given anew when a history is restored, and would
 
 from __future__ import annotations
 
-import asyncio
 import json
 from base64 import b64decode, b64encode
-from collections.abc import AsyncGenerator, AsyncIterable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from autocompact.runtime.extras import install_command
@@ -46,14 +45,12 @@ except ImportError as error:
         f"the adapter for Strands needs {error.name}: {install_command('strands')}", name=error.name
     ) from error
 
-from autocompact import sync
-from autocompact.adapters.conversations import Conversations, has_shrunk, restored
+from autocompact.adapters.conversations import Conversations, has_shrunk, on_own_loop, restored
 from autocompact.core.messages import Dialect, Usage
 from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
 from autocompact.ports import Item
 
-R = TypeVar("R")
 T = TypeVar("T", bound=BaseModel)
 
 _BYTES = "$bytes"
@@ -89,7 +86,7 @@ class Autocompact(HookProvider):
 
     async def messages(self) -> Messages:
         """The conversation's whole history, for an agent in a new process: ``Agent(messages=...)``."""
-        return await _there(self._restored())
+        return await on_own_loop(self._restored())
 
     async def _restored(self) -> Messages:
         return await restored(await self._opened(), bridge=BRIDGE)
@@ -114,7 +111,7 @@ class Autocompact(HookProvider):
                 begun = True
                 yield event
         except Exception as error:
-            if begun or not await _there(self._has_shrunk(error)):
+            if begun or not await on_own_loop(self._has_shrunk(error)):
                 raise
         else:
             return
@@ -124,9 +121,9 @@ class Autocompact(HookProvider):
     async def _asked(
         self, model: Model, messages: Messages, *, options: Mapping[str, Any]
     ) -> AsyncGenerator[StreamEvent]:
-        async for event in model.stream(await _there(self._context(messages, options)), **options):
+        async for event in model.stream(await on_own_loop(self._context(messages, options)), **options):
             if "metadata" in event:
-                await _there(self._heard(event))
+                await on_own_loop(self._heard(event))
             yield event
 
     async def _context(self, messages: Messages, options: Mapping[str, Any]) -> Messages:
@@ -178,16 +175,11 @@ class Autocompact(HookProvider):
 
     async def _message_added(self, event: MessageAddedEvent) -> None:
         if any("toolUse" in block for block in event.message["content"]):
-            await _there(self._record(event.agent.messages))
+            await on_own_loop(self._record(event.agent.messages))
 
     async def _after_invocation(self, event: AfterInvocationEvent) -> None:
         self._due = False
-        await _there(self._record(event.agent.messages))
-
-
-async def _there(work: Coroutine[Any, Any, R]) -> R:
-    """Run it on autocompact's own event loop: Strands makes a new one for each run from synchronous code."""
-    return await asyncio.to_thread(sync.run, work)
+        await on_own_loop(self._record(event.agent.messages))
 
 
 class CompactingModel(Model):

@@ -20,11 +20,12 @@ _CLASSES: Final = frozenset(
         "ContextOverflowError",
         "ContextWindowExceededError",
         "ContextWindowOverflowException",
+        "LLMContextWindowExceedError",
         "ModelContextWindowExceededError",
         "RequestTooLargeError",
     }
 )
-"""LangChain; LiteLLM; Strands; pydantic-ai; Anthropic (413)."""
+"""LangChain; LiteLLM; Strands; OpenHands; pydantic-ai; Anthropic (413)."""
 
 _MOST_CAUSES = 12
 
