@@ -21,7 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, TypeAlias
 
 from autocompact.core.patterns import LazyPattern
@@ -305,7 +305,17 @@ class Checked:
             yield from islice(self.statements.all_said(said_in(text)[0]), _PLACES)
 
     def _claims(self, entry: Entry) -> set[Claim]:
-        return set(claims(self.statements, self._where(entry.text), of=entry.text)) - {""}
+        places = chain(self._where(entry.text), self._marked(entry))
+        return set(claims(self.statements, places, of=entry.text)) - {""}
+
+    def _marked(self, entry: Entry) -> Iterator[int]:
+        """Where an item gives a request's state beside its reference: its words may stand below (``- m3 [done m9]: …``)."""
+        mark = f"m{entry.seq}"
+        for at in self.statements.named(mark) if entry.kind == "request" else ():
+            first = self.statements.start_of(self.statements.line_of(at))
+            is_item = not _WORDS.search(self.statements.text[first:at])
+            if is_item and self.statements.text.startswith(" [", at + len(mark)):
+                yield at
 
     def _state_is_right(self, entry: Entry) -> bool:
         """True if the text tells the state of ``entry``, where there is evidence of one, and not the opposite.
