@@ -180,7 +180,7 @@ class AutocompactCondenser(CondenserBase):
         events = [event for event in view.events if not isinstance(event, SystemPromptEvent)]
         # what was sent last comes again: it was too large
         is_refused = talk.events is not None and _ids(events) == _ids(talk.events[: talk.asked])
-        talk.llm, talk.events, talk.is_helpless = llm, events, False
+        talk.llm, talk.events, talk.is_helpless = llm, [*events], False
         if view.unhandled_condensation_request:
             if await _smaller(conversation, events, is_refused=is_refused):
                 return Condensation(llm_response_id=_MADE_HERE)
