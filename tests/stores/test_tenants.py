@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from typing import Any, LiteralString
 
 import psycopg
@@ -122,6 +122,36 @@ async def test_a_tenant_sees_what_is_its_own_in_every_table_and_in_the_index(
         assert not await index.search(key.namespace, other, k=9)
         assert answer(programs, FOUND, tenant=f"={key.namespace}") == (1, 1, 1, 1)
     assert await store.namespaces() == ("blue", "red")
+
+
+def test_a_row_is_looked_up_in_its_own_conversation_however_many_there_are(cluster: Cluster) -> None:
+    url, rows = cluster.for_programs(), "FROM generate_series(1, 2000) AS n"
+    cluster.sql(
+        f"""INSERT INTO autocompact.conversations (namespace, name, created, updated) SELECT 'red', n::text, '', '' {rows};
+        INSERT INTO autocompact.messages (id, role, body) SELECT (1 << 24) + n, 'user', '' {rows};
+        INSERT INTO autocompact.passages SELECT (1 << 24) + n, 1, 1, 0, 1, 0, 1, '{{1_x}}' {rows};
+        INSERT INTO autocompact.compactions (conversation, id, status, record) SELECT 1, n::text, 'active', '' {rows}; ANALYZE""",
+        database=url,
+    )
+    some = "id BETWEEN 1 << 24 AND (1 << 24) + 1000"
+    selects: dict[str, LiteralString] = {
+        "messages": f"SELECT count(*) FROM autocompact.messages WHERE {some}",
+        "passages": f"SELECT count(*) FROM autocompact.passages WHERE {some}",
+        "compactions": "SELECT count(*) FROM autocompact.compactions WHERE conversation = 1",
+    }
+    for table, select in selects.items():
+        row = answer(url, "EXPLAIN (FORMAT JSON) " + select, tenant="=red")
+        assert row is not None
+        plan = row[0][0]["Plan"]
+        scans = {node.get("Relation Name"): node["Node Type"] for node in nodes(plan)}
+        assert scans["conversations"] == "Index Scan", (table, plan)
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A step of a plan, and those below it."""
+    yield plan
+    for below in plan.get("Plans", ()):
+        yield from nodes(below)
 
 
 async def test_a_pooler_hands_nobody_a_connection_with_anothers_tenant(
