@@ -11,6 +11,7 @@ from autocompact.compaction.cuts import LogOrder
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.ladder import SummaryNeeded, SummaryReply, answer, climb_offline, finish, plan
 from autocompact.compaction.pricing import Pace
+from autocompact.compaction.receipts import found_in, unchecked, with_found
 from autocompact.compaction.record import Compaction, Rung
 from autocompact.compaction.repair import problems
 from autocompact.compaction.transcript import Transcript, view
@@ -507,3 +508,14 @@ def test_what_a_models_summary_makes_room_for_and_names_that_never_were_are_note
     notes = "\n".join(record.receipt.notes)
     assert "names in the summary that stand nowhere in the conversation: --never-was" in notes
     assert "passages of the model's summary made room for what it did not say" in notes
+
+
+def test_a_record_can_be_checked_later_by_whoever_looks_at_its_context() -> None:
+    log = log_of(work(12))
+    checked = climb_offline(log, replace(GOAL, first_rung="summarise"))
+    record = answer(plan(log, replace(GOAL, first_rung="summarise"), check=unchecked), None, check=unchecked)
+    assert checked is not None
+    assert record is not None
+    assert (record.receipt.stated, record.receipt.referenced, record.receipt.missing) == (0, 0, 0)
+    assert with_found(record, found_in(record, log)) == checked
+    assert checked.receipt.stated > 0
