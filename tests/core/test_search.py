@@ -33,6 +33,7 @@ from autocompact.core.search import (
     Posting,
     Query,
     Ranked,
+    contenders,
     narrowed,
     parse_query,
     part_text,
@@ -328,6 +329,24 @@ def test_exactly_the_messages_with_a_term_are_found_in_the_order_of_their_scores
     assert scores == sorted(scores, reverse=True)
     for before, after in pairwise(found):
         assert round(before.score, 6) > round(after.score, 6) or before.seq > after.seq
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(1, 12), st.integers(1, 9), max_size=12), max_size=4),
+    st.integers(1, 4),
+)
+def test_contenders_are_all_that_the_shortlist_may_choose(often: list[dict[int, int]], limit: int) -> None:
+    known = [Posting(places={n: range(k) for n, k in one.items()}, found=len(one)) for one in often]
+    held = [Posting(places=dict.fromkeys(one, (0,)), found=len(one)) for one in often]
+    chosen = contenders(held, total=12, limit=limit)
+    assert set(shortlist(known, total=12, limit=limit)) <= set(chosen)
+
+
+def test_a_passage_with_too_few_terms_is_no_contender() -> None:
+    rare, usual = dict.fromkeys(range(1, 3), (0,)), dict.fromkeys(range(1, 9), (0,))
+    postings = [Posting(places=rare, found=2), Posting(places=usual, found=8)]
+    assert contenders(postings, total=10, limit=2) == [1, 2]
+    assert contenders(postings, total=10, limit=8) == list(usual)
 
 
 def test_the_shortlist_is_best_first_and_cut() -> None:

@@ -19,10 +19,12 @@ from typing import Protocol
 
 from autocompact.core.search import (
     KINDS,
+    SHORTLIST,
     Kind,
     Passage,
     Posting,
     Query,
+    contenders,
     narrowed,
     parse_query,
     search,
@@ -91,9 +93,12 @@ class Passages(Protocol):
     def places(self, asked: Sequence[Asked]) -> Sequence[Mapping[int, Sequence[int]]]:
         """For each of them by the id of the passage, where in it the term stands.
 
-        Where that is dear to find out, it may be `ONCE` until the passage is looked up: then a passage is chosen by which terms it
-        holds, and not by how often.
+        Where that is dear to find out, it may be `ONCE` until the passage is filled in or looked up.
         """
+        ...
+
+    def fill_in(self, ids: Sequence[int]) -> None:
+        """Find out what `places` left open of these passages."""
         ...
 
     def passages(self, ids: Iterable[int]) -> Mapping[int, Passage]:
@@ -134,9 +139,14 @@ def _found(
     kinds: Collection[Kind] | None,
 ) -> tuple[Hit, ...]:
     query, counts = narrowed(query, _counts(held, query.terms))
+    postings, is_whole = _postings(held, query.terms, counts=counts)
+    if is_whole:
+        # with a filter, any of them may come to its turn
+        limit = SHORTLIST if admit is None and kinds is None else held.budget
+        held.fill_in(contenders(postings, total=held.total, limit=limit))
     ranked = search(
         query,
-        _postings(held, query.terms, counts=counts),
+        postings,
         total=held.total,
         look_up=held.passages,
         log_of=lambda id: place(id)[0],
@@ -168,7 +178,8 @@ def _counts(held: Passages, terms: Sequence[str]) -> list[int]:
     return [counts[term] for term in terms]
 
 
-def _postings(held: Passages, terms: Sequence[str], *, counts: Sequence[int]) -> list[Posting]:
+def _postings(held: Passages, terms: Sequence[str], *, counts: Sequence[int]) -> tuple[list[Posting], bool]:
+    """Where each term stands, and whether that is wherever a rare one does; else it is in the newest passages."""
     rare = _rare(counts, budget=held.budget)
     common = [index for index, count in enumerate(counts) if count and index not in rare][:MOST_COMMON]
     found: dict[int, Posting] = {}
@@ -188,7 +199,8 @@ def _postings(held: Passages, terms: Sequence[str], *, counts: Sequence[int]) ->
             found[index] = Posting(places=here, found=max(counts[index], share))
     elif common:
         found = _newest(held, {index: terms[index] for index in common})
-    return [found.get(index, Posting(places={}, found=count)) for index, count in enumerate(counts)]
+    postings = [found.get(index, Posting(places={}, found=count)) for index, count in enumerate(counts)]
+    return postings, bool(rare)
 
 
 def _newest(held: Passages, terms: Mapping[int, str]) -> dict[int, Posting]:

@@ -133,7 +133,8 @@ class _Tables:
 
     def read(self, ids: Iterable[int], terms: Collection[str]) -> Iterator[_Row]:
         """Yield passages and where in them the terms stand."""
-        for *columns, name, words in self.run("read_passages", ids=list(ids)):
+        wanted = list(ids)
+        for *columns, name, words in self.run("read_passages", ids=wanted) if wanted else ():
             # every word has the namespace's number in front
             number = words[: words.index("_") + 1]
             places: dict[str, list[int]] = defaultdict(list)
@@ -154,7 +155,8 @@ class _Scope:
         total: passages in it.
         budget: see `Passages`.
         keys: of conversations, by id, as passages of them are looked up.
-        postings: by term, where it stands in each passage: `ONCE` until the passage is looked up.
+        postings: by term, where it stands in each passage: `ONCE` until the passage is read.
+        held: passages that were read.
     """
 
     tables: _Tables
@@ -164,6 +166,7 @@ class _Scope:
     budget: int = BUDGET
     keys: dict[int, Key] = field(default_factory=dict[int, Key])
     postings: dict[str, dict[int, Sequence[int]]] = field(default_factory=dict[str, dict[int, Sequence[int]]])
+    held: dict[int, Passage] = field(default_factory=dict[int, Passage])
 
     @property
     def ids(self) -> tuple[int, int]:
@@ -225,16 +228,21 @@ class _Scope:
         newest = self.tables.run("newest_conversation", name=self.namespace, passages=RECENT).get
         return row_id(newest, 1)
 
-    def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
-        """See `Passages.passages`."""
-        found: dict[int, Passage] = {}
-        for row in self.tables.read(ids, self.postings):
-            found[row.id] = row.passage
+    def fill_in(self, ids: Iterable[int]) -> None:
+        """See `Passages.fill_in`."""
+        for row in self.tables.read([id for id in ids if id not in self.held], self.postings):
+            self.held[row.id] = row.passage
             self.keys[place(row.id)[0]] = Key(conversation=row.name, namespace=self.namespace)
             for term, here in row.places.items():
                 if row.id in self.postings[term]:
                     self.postings[term][row.id] = here
-        return found
+
+    def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
+        """See `Passages.passages`."""
+        asked = list(ids)
+        self.fill_in(asked)
+        # an index that is damaged names passages that are not there
+        return {id: self.held[id] for id in asked if id in self.held}
 
 
 class _Small:
@@ -272,6 +280,9 @@ class _Small:
             return held
         others = {id for term in asked.beside for id in self._postings[term]}
         return {id: held[id] for id in held.keys() & others}
+
+    def fill_in(self, ids: Sequence[int]) -> None:
+        """See `Passages.fill_in`; nothing is left open."""
 
     def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
         """See `Passages.passages`."""

@@ -170,6 +170,9 @@ class _Scope:
         deque(rows, maxlen=0)
         return places
 
+    def fill_in(self, ids: Sequence[int]) -> None:
+        """See `autocompact.stores.bounded_search.Passages`; nothing is left open."""
+
     def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
         """See `autocompact.stores.bounded_search.Passages`."""
         return self.tables.passages(ids)
