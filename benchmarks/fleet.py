@@ -51,7 +51,7 @@ AT_ONCE = 2
 
 DAYS = 30
 MONTH = 600
-"""Conversations of the large database that are deleted in a month, and as many are new."""
+"""Conversations of the large database that are deleted in a month, and as many are new; of a small one a half."""
 
 ROUNDS = 400
 """Of each thing that the large database is asked."""
@@ -197,8 +197,9 @@ def used_up(cluster: Cluster, url: str, *, count: int, empty: int) -> None:
     async def use() -> None:
         async with PostgresStore(url) as store:
             await asked(store, cluster, count=count)
-            await month(store, cluster, count=count, held=lambda: size(cluster, url))
-            await asked(store, cluster, count=count, gone=MONTH)
+            new = min(MONTH, count // 2)
+            await month(store, cluster, count=count, new=new, held=lambda: size(cluster, url))
+            await asked(store, cluster, count=count, gone=new)
         print(cluster.sql(_SIZES, database=url))
 
     asyncio.run(use())
@@ -238,12 +239,14 @@ async def asked(store: PostgresStore, cluster: Cluster, *, count: int, gone: int
         )
 
 
-async def month(store: PostgresStore, cluster: Cluster, *, count: int, held: Callable[[], int]) -> None:
-    """Each day a thirtieth of `MONTH` conversations is deleted, and as many are new; vacuumed each day."""
+async def month(
+    store: PostgresStore, cluster: Cluster, *, count: int, new: int, held: Callable[[], int]
+) -> None:
+    """Each day a thirtieth of ``new`` conversations is deleted, and as many are appended."""
     chance, sizes, vacuums = random.Random(9), [held()], list[float]()
     begun, server = time.perf_counter(), used_by(cluster.process)
     for day in range(DAYS):
-        for number in range(day * MONTH // DAYS, (day + 1) * MONTH // DAYS):
+        for number in range(day * new // DAYS, (day + 1) * new // DAYS):
             await store.delete(large_key(number))
             await store.append(large_key(count + number), log_of(chance), after=0)
         before = time.perf_counter()
@@ -251,7 +254,7 @@ async def month(store: PostgresStore, cluster: Cluster, *, count: int, held: Cal
         vacuums.append(time.perf_counter() - before)
         sizes.append(held())
     print(
-        f"a month, {MONTH} conversations deleted and new: {sizes[0]:,} bytes, {sizes[len(sizes) // 2]:,} in the middle, {sizes[-1]:,} at its end; "
+        f"a month, {new} conversations deleted and new: {sizes[0]:,} bytes, {sizes[len(sizes) // 2]:,} in the middle, {sizes[-1]:,} at its end; "
         f"a vacuum {median(vacuums):.1f} s, {max(vacuums):.1f} at most; in all {time.perf_counter() - begun:.0f} s, "
         f"processor of the server {used_by(cluster.process) - server:.0f} s"
     )
