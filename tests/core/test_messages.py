@@ -49,3 +49,11 @@ def test_other_parts_keep_the_bytes_and_mark_the_message_as_changed() -> None:
 def test_a_message_of_words_takes_further_fields() -> None:
     message = text_message(7, "assistant", "hello", id="m7", model="some-model")
     assert (message.seq, message.text, message.id, message.model) == (7, "hello", "m7", "some-model")
+
+
+def test_a_message_is_equal_to_the_same_one_wherever_its_parts_came_from() -> None:
+    message = text_message(7, "assistant", "hello")
+    same = Message(seq=7, role="assistant", parts=(Text(text="hello"),), places=(3,))
+    assert (same, hash(same)) == (message, hash(message))
+    assert message != text_message(8, "assistant", "hello")
+    assert message != "hello"

@@ -189,6 +189,11 @@ def test_what_is_no_value_at_such_a_place_stays(text: str) -> None:
     assert redact(text) == text
 
 
+def test_a_section_of_secrets_ends_where_its_lines_stand_further_left() -> None:
+    text = "services:\n  secrets:\n    first: Zk3jQ9xLw2PfT7vB\n  web:\n    build: Hq7mN2bVc9Xz4LkP\n"
+    assert redact(text) == text.replace("Zk3jQ9xLw2PfT7vB", "[secret: secret value]")
+
+
 @pytest.mark.requirement("E1")
 @pytest.mark.parametrize("value, is_login", [("Ym9iOmtUOXh2TDJx", True), ("Ym9i", False), ("####", False)])
 def test_a_login_in_base64_is_a_name_and_a_password(value: str, is_login: bool) -> None:

@@ -40,3 +40,4 @@ def test_only_what_differs_is_kept() -> None:
     assert remainder(value, base) == {
         "in": {"id": {"is": "m1"}, "calls": {"in": {"0": {"without": ["type"]}}}}
     }
+    assert restored(base, remainder(value, base)) == value

@@ -95,9 +95,10 @@ def find_sections(source: Source) -> Iterator[Span]:
         if (opening := _JSON.search(text, max(start, at - 40), at + 40)) is not None and opening.end() > at:
             done = _closing(text, opening.end())
             yield from _members(text, opening.end(), end=done)
-        elif (heading := _YAML.match(text, start, at + 60) or _INI.match(text, start, at + 100)) is not None:
-            is_yaml = heading.re is _YAML
-            done = yield from _lines(text, heading.end(), indent=len(heading["indent"]) if is_yaml else -1)
+        elif (yaml := _YAML.match(text, start, at + 60)) is not None:
+            done = yield from _lines(text, yaml.end(), indent=len(yaml["indent"]))
+        elif (ini := _INI.match(text, start, at + 100)) is not None:
+            done = yield from _lines(text, ini.end(), indent=-1)
 
 
 def _closing(text: str, start: int) -> int:
