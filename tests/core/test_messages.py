@@ -55,5 +55,5 @@ def test_a_message_is_equal_to_the_same_one_wherever_its_parts_came_from() -> No
     message = text_message(7, "assistant", "hello")
     same = Message(seq=7, role="assistant", parts=(Text(text="hello"),), places=(3,))
     assert (same, hash(same)) == (message, hash(message))
-    assert message != text_message(8, "assistant", "hello")
-    assert message != "hello"
+    for other, differs in ((same, False), (text_message(8, "assistant", "hello"), True), ("hello", True)):
+        assert (message == other, message != other) == (not differs, differs)

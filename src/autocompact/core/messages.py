@@ -138,6 +138,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             return NotImplemented
         return self is other or _compared(self) == _compared(other)
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # a struct has one of its own, which would compare ``places``
+
     def __hash__(self) -> int:
         return hash(_compared(self))
 
