@@ -77,7 +77,7 @@ def _class(found: griffe.Class, *, title: str) -> Iterator[str]:
     yield f"### {title}\n\n"
     if bases := [str(base) for base in found.bases if str(base) in autocompact.__all__]:
         yield f"A kind of {' and '.join(f'`{base}`' for base in bases)}.\n\n"
-    if "dataclass" in found.labels:
+    if "dataclass" in found.labels or "msgspec.Struct" in map(str, found.bases):
         yield _fields(found)
     elif found.name in _MADE_ELSEWHERE:
         pass
