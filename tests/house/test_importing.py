@@ -99,3 +99,17 @@ def test_importing_the_package_and_listing_its_names_loads_no_other_module_of_it
         "import autocompact, json, sys; dir(autocompact); print(json.dumps({'modules': list(sys.modules)}))"
     )
     assert [name for name in told["modules"] if name.startswith("autocompact")] == ["autocompact"]
+
+
+def test_a_command_that_goes_on_for_hours_collects_garbage_as_any_program_does() -> None:
+    told = _run(
+        "import gc, io, json; usual = gc.get_threshold()\n"
+        "from contextlib import redirect_stdout; from autocompact.cli import main\n"
+        "left = []\n"
+        "for command in ('inspect', 'serve'):\n"
+        "    with redirect_stdout(io.StringIO()):\n"
+        "        main([command, '--help'])\n"
+        "    left.append(command if gc.get_threshold() != usual else '')\n"
+        "print(json.dumps({'left': left}))"
+    )
+    assert told["left"] == ["inspect", ""]

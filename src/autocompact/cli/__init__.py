@@ -24,6 +24,10 @@ Begin with:
 _NEW_OBJECTS = 50_000
 """After so many the garbage collector looks at the youngest; 700 by default."""
 
+_USUAL = gc.get_threshold()
+_LONG_RUNNING = frozenset({"chat", "mcp", "serve", "worker", "wrap"})
+"""Commands that go on for hours: what they leave behind is collected as in any program."""
+
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "backup": ("health:backup", "Copy the store to a file, in use too, and check the copy."),
     "chat": ("chat:chat", "Talk to an agent; its context never overflows."),
@@ -67,7 +71,10 @@ class _Program(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, function = COMMANDS[cmd_name][0].split(":")
-        return getattr(import_module(f"autocompact.cli.{module}"), function)
+        command = getattr(import_module(f"autocompact.cli.{module}"), function)
+        if cmd_name in _LONG_RUNNING:
+            gc.set_threshold(*_USUAL)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

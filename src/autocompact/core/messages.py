@@ -6,6 +6,9 @@ byte. Its parts are the parsed view on these bytes: what ledger, counting, cutti
 A tool result is a part, not a role: OpenAI sends each as a message of role ``tool``, Anthropic as blocks of a
 user message which can also carry the user's words. Code that asks "does this answer a call?" or "are these the
 user's words?" asks the message (``results``, ``is_request``), not the role.
+
+They are structs with ``gc=False`` and no dataclasses, since a log has hundreds of thousands of them: Python's cycle collector
+would go through all of these again and again, and none can be part of a cycle.
 """
 
 from __future__ import annotations
