@@ -66,6 +66,8 @@ class Agent:
             base_url=setting.provider.base_url,
             api_key="fake",  # pyright: ignore[reportArgumentType] - LangChain makes a secret of it
             max_retries=0,
+            # LangChain keeps clients by address, for other event loops too, and the system gives a port out again
+            default_headers={"Connection": "close"},
         )
         self.config: Any = {"configurable": {"thread_id": setting.conversation}}
         self.graph = self.made(setting, model, setting.kept.setdefault("saver", InMemorySaver()))
