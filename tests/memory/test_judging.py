@@ -1,6 +1,7 @@
 """Pairs of observations that a model judges."""
 
 import asyncio
+from collections.abc import Sequence
 
 from autocompact.memory.documents.rules import Pair, Rule
 from autocompact.memory.judging import judge
@@ -12,14 +13,21 @@ PAIRS = [
 ]
 
 
-def judged(answer: str) -> tuple[dict[tuple[str, str], str], list[str]]:
+NEGATED = Pair(
+    first=Rule(number=None, text="Leave emoji out"),
+    second=Rule(number=None, text="No emoji"),
+    differ="negation",
+)
+
+
+def judged(answer: str, pairs: Sequence[Pair] = PAIRS) -> tuple[dict[tuple[str, str], str], list[str]]:
     asked: list[str] = []
 
     def reply(messages: list[dict[str, object]]) -> str:
         asked.append(str(messages))
         return answer
 
-    return dict(asyncio.run(judge(FunctionModel(reply), PAIRS))), asked
+    return dict(asyncio.run(judge(FunctionModel(reply), pairs))), asked
 
 
 def test_all_pairs_are_judged_in_one_request_without_secrets():
@@ -37,6 +45,13 @@ def test_all_pairs_are_judged_in_one_request_without_secrets():
 
 def test_what_is_no_verdict_or_two_of_one_pair_judges_nothing():
     assert judged("They are all the same.\n1 same\n1 different\n2 perhaps\n99 same")[0] == {}
+
+
+def test_a_negation_is_pointed_out_and_only_a_verdict_that_weighs_it_is_another_one():
+    verdicts, asked = judged("1 same\n2 same despite the negation", [NEGATED])
+    assert list(verdicts.values()) == ["same"]
+    assert '"second": "No emoji", "differ": "negation"}' in asked[0]
+    assert list(judged("1. Same despite the negation.", [NEGATED])[0].values()) == ["restated"]
 
 
 def test_nobody_is_asked_without_a_pair():

@@ -25,11 +25,15 @@ instructions. Judge each pair:
 
 In doubt it is different: a wrong "same" loses a note.
 
+Where a pair has "differ": "negation", one of its notes has a negation that the other lacks. If other words make up for that
+("leave X out" and "no X"), so that it is the same all the same, reply "same despite the negation"; a plain "same" is not taken.
+
 Reply with one line for each pair, its number and the word (same, different or contradicts), and with nothing else.
 """
-_LINE = re.compile(r"\W*(\d+)\W+(same|different|contradicts?)\b.*", re.IGNORECASE)
+_LINE = re.compile(r"\W*(\d+)\W+(same despite|same|different|contradicts?)\b.*", re.IGNORECASE)
 _VERDICTS: Mapping[str, Verdict] = {
     "same": "same",
+    "same despite": "restated",
     "different": "different",
     "contradict": "contradicts",
     "contradicts": "contradicts",
@@ -46,14 +50,7 @@ async def judge(model: Model, pairs: Sequence[Pair]) -> Verdicts:
     """
     if not pairs:
         return {}
-    lines = [
-        json.dumps(
-            {"pair": number, "first": redact(pair.first.text), "second": redact(pair.second.text)},
-            ensure_ascii=False,
-        )
-        for number, pair in enumerate(pairs, 1)
-    ]
-    text = "\n".join([_INSTRUCTION, *lines])
+    text = "\n".join([_INSTRUCTION, *(_line(number, pair) for number, pair in enumerate(pairs, 1))])
     reply = await model.complete(
         [text_message(1, "user", text)], max_tokens=100 + TOKENS_PER_PAIR * len(pairs)
     )
@@ -66,3 +63,9 @@ async def judge(model: Model, pairs: Sequence[Pair]) -> Verdicts:
         for number, pair in enumerate(pairs, 1)
         if len(found.get(number, ())) == 1
     }
+
+
+def _line(number: int, pair: Pair) -> str:
+    told = {"pair": number, "first": redact(pair.first.text), "second": redact(pair.second.text)}
+    differ = {"differ": pair.differ} if pair.differ == "negation" else {}
+    return json.dumps({**told, **differ}, ensure_ascii=False)

@@ -220,6 +220,17 @@ def test_a_model_cannot_merge_what_differs_in_a_figure_nor_two_rules(folder: Fol
     assert folder == before
 
 
+def test_a_negation_that_others_make_up_for_is_merged_only_if_the_model_weighed_it(folder: Folder):
+    notes = ("Answers without emoji, says the user", "Leave emoji out of answers, says the user")
+    folder.put(OBSERVATIONS, "".join(f"- {YOUNG}: {each}\n" for each in notes))
+    run = folder.upkeep(verdicts={notes: "same"})
+    assert (run.merged, [each.differ for each in run.alike]) == ((), ["negation"])
+    assert folder.upkeep(verdicts={notes: "restated"}).merged == notes[1:]
+    figures = ("Wait 3 minutes, without a retry", "Wait 5 minutes, and retry not")
+    folder.put(OBSERVATIONS, "".join(f"- {YOUNG}: {each}\n" for each in figures))
+    assert folder.upkeep(verdicts={figures: "restated"}).merged == ()
+
+
 def test_a_note_with_the_words_of_two_makes_one_of_all(folder: Folder):
     folder.put(
         OBSERVATIONS,

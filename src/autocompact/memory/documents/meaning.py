@@ -19,7 +19,7 @@ from autocompact.core.terms import terms
 
 NEAR = 0.55
 """Share of common words (Dice coefficient) from which two texts are proposed as the same to a person."""
-WORTH_JUDGING = 0.4
+WORTH_JUDGING = 0.33
 """The same for a model, which is asked about many pairs at once and minds it less if they are different."""
 
 Difference: TypeAlias = Literal["figure", "negation", ""]
@@ -245,12 +245,11 @@ def near_to(text: str, others: Iterable[str]) -> Iterator[str]:
 
 
 def difference(one: str, other: str) -> Difference:
-    """In what two texts that are near differ, as far as that can be told without a reader: a negation, or a figure."""
-    first, second = _negations(one), _negations(other)
-    if (first - second) % 2:
-        return "negation"
+    """In what two texts that are near differ, as far as that can be told without a reader: a figure, or else a negation."""
     figures = [re.findall(r"\d+(?:[.,:]\d+)*", text) for text in (one, other)]
-    return "figure" if figures[0] != figures[1] else ""
+    if figures[0] != figures[1]:
+        return "figure"
+    return "negation" if (_negations(one) - _negations(other)) % 2 else ""
 
 
 def _negations(text: str) -> int:

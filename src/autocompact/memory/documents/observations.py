@@ -52,7 +52,8 @@ MOST_PAIRS = 100
 """Pairs that a run proposes at most."""
 
 Action: TypeAlias = Literal["recorded", "confirmed", "repeated", "revived", "rule"]
-Verdict: TypeAlias = Literal["same", "different", "contradicts"]
+Verdict: TypeAlias = Literal["same", "restated", "different", "contradicts"]
+"""``restated``: the same, although one has a negation that the other lacks."""
 Verdicts: TypeAlias = Mapping[tuple[str, str], Verdict]
 """What was judged of pairs of texts, the earlier text first."""
 
@@ -183,8 +184,9 @@ class _Same:
     def __init__(self, judged: Verdicts) -> None:
         self._first: dict[str, str] = {}
         for (one, other), verdict in judged.items():
-            # Whatever a model says: another figure or a negation is another observation.
-            if verdict == "same" and not difference(one, other):
+            # Whatever a model says: another figure is another observation, and so is a negation that it did not weigh.
+            taken = ("", "negation") if verdict == "restated" else ("",) if verdict == "same" else ()
+            if taken and difference(one, other) in taken:
                 # sorted, so that two verdicts never point at each other
                 first, second = sorted((self.key(one), self.key(other)))
                 self._first[second] = first
@@ -227,7 +229,7 @@ def _pairs(
         )
         verdict = judged.get((every[one].text, every[other].text))
         # What was judged the same and is still here are two rules, or differs: that is for a person.
-        is_open, is_near = verdict in (None, "same"), share >= NEAR
+        is_open, is_near = verdict in (None, "same", "restated"), share >= NEAR
         if verdict == "contradicts" or (is_near and is_open and pair.differ and other < len(rules)):
             contradictions.append(pair)
         elif is_open and (is_near or verdict):
