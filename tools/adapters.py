@@ -4,10 +4,10 @@
 
 Everything goes below ``build/adapters``, one environment for each ``tools/adapters/NAME.txt``. That file is locked with hashes
 from ``NAME.in``, which pins the framework, and from what autocompact itself needs; ``--lock`` writes it anew. A framework that
-needs a newer Python than the project is tested here with the release of ``uv.lock`` too (``NAME.locked``), with whichever
-interpreter of that version is found. What cannot be installed fails here in CI, and is left out with the reason elsewhere; where
-there is no such interpreter, which no package registry has, that is said and the adapter left out. Nothing here waits without a
-bound.
+cannot stand in ``.venv`` is tested here with the release of ``uv.lock`` too (``NAME.locked``); one that needs a newer Python
+than the project, with whichever interpreter of that version is found. What cannot be installed fails here in CI, and is left
+out with the reason elsewhere; where there is no such interpreter, which no package registry has, that is said and the adapter
+left out. Nothing here waits without a bound.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ PYTHON = "3.11"
 NEWER = {"openhands": "3.12"}
 """Adapters whose framework needs a newer Python, and which."""
 
+APART = {"openhands": "suite", "strands": "suite-strands"}
+"""Adapters whose framework asks for other releases of what stands in ``.venv`` (see the conflicts in pyproject.toml), and the
+dependency group of their tests."""
+
 LOCKED = ".locked"
 """Ends the name of an environment with the release of ``uv.lock``."""
 
@@ -52,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
         for name in names:
             lock(name)
         return 0
-    names += [f"{name}{LOCKED}" for name in names if name in NEWER]
+    names += [f"{name}{LOCKED}" for name in names if name in APART]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return max(pool.map(check, names), default=0)
 
@@ -87,20 +91,25 @@ def check(name: str) -> int:
     )
     # few random talks: with the framework's current release the suite looks at more of them
     found = {"HYPOTHESIS_PROFILE": "lowest"} | os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    process = subprocess.run(
-        (*command, f"tests/adapters/test_{name.removesuffix(LOCKED)}.py"),
-        cwd=ROOT,
-        env=found,
-        timeout=TEST_SECONDS,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    try:
+        process = subprocess.run(
+            (*command, f"tests/adapters/test_{name.removesuffix(LOCKED)}.py"),
+            cwd=ROOT,
+            env=found,
+            timeout=TEST_SECONDS,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        code, output = 1, f"It did not end within {error.timeout:.0f} s.\n"
+    else:
+        code, output = process.returncode, process.stdout
     release = "locked" if name.endswith(LOCKED) else "lowest"
-    said = f"The adapter {name.removesuffix(LOCKED)} with the {release} release of its framework\n{process.stdout}"
+    said = f"The adapter {name.removesuffix(LOCKED)} with the {release} release of its framework\n{output}"
     sys.stderr.write(said)  # at once: others run beside it
-    return process.returncode
+    return code
 
 
 def left_out(error: OSError, *, in_ci: bool) -> int:
@@ -140,7 +149,7 @@ def export(extra: str) -> Path:
     """
     target = BUILD / f"{extra}{LOCKED}.txt"
     target.parent.mkdir(parents=True, exist_ok=True)
-    what = ("--frozen", "--no-emit-project", "--no-default-groups", "--group", "suite", "--extra", extra)
+    what = ("--frozen", "--no-emit-project", "--no-default-groups", "--group", APART[extra], "--extra", extra)
     command = (str(UV), "export", "--quiet", "--no-header", "--no-annotate", *what, "-o", str(target))
     _run(command, seconds=INSTALL_SECONDS, quiet=True)
     return target
