@@ -255,3 +255,5 @@ def test_a_diagram_is_shown_as_its_source_and_called_so() -> None:
     html = safe_html("```mermaid\ngraph TD; A--><b>\n```")
     assert '<span class="language">mermaid: source of a diagram</span>' in html
     assert "A--&gt;&lt;b&gt;" in html
+    assert 'class="code" data-diagram="mermaid"' in html  # by which the page draws it
+    assert "data-diagram" not in safe_html("```dot\ndigraph {}\n```")

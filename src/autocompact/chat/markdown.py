@@ -38,7 +38,6 @@ _NUMBER = re.compile(
 )
 """What is a figure, a date or an amount with its unit: never broken into lines."""
 _LONGEST_NUMBER = 24
-# what draws them writes styles and HTML of its own into the page, from a text that anybody may have written
 _DIAGRAMS = {name: f"{name}: source of a diagram" for name in ("mermaid", "plantuml", "dot")}
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}", re.ASCII)
 _LOWERED = {f"h{level}": f"h{min(level + 1, 6)}" for level in range(1, 7)}
@@ -180,7 +179,8 @@ class _Writing:
         name = _DIAGRAMS.get(known.lower(), known)
         label = f'<span class="language">{escape(name)}</span>' if known else ""
         code = f'<pre tabindex="0"><code>{body or escape(token.content)}</code></pre>'
-        return f'<div class="code"><div class="code-head">{label}{self._copy}</div>{code}</div>\n'
+        drawn = ' data-diagram="mermaid"' if known.lower() == "mermaid" else ""
+        return f'<div class="code"{drawn}><div class="code-head">{label}{self._copy}</div>{code}</div>\n'
 
     def _inline(self, tokens: Sequence[Token]) -> str:
         return "".join(self._piece(token) for token in tokens)

@@ -23,12 +23,17 @@ from autocompact.errors import AutocompactError
 from autocompact.history.outgoing import ExportFormat
 from autocompact.ui.web.addresses import disposition
 from autocompact.ui.web.attaching import serve_attachments
+from autocompact.ui.web.diagrams import frame_folder, serve_frame
 from autocompact.ui.web.security import App, Guard
 from autocompact.ui.web.tab import Tab, first_conversation
 
 ASSETS = Path(__file__).parent / "assets"
 TYPES = {"markdown": "text/markdown", "jsonl": "application/jsonl"}
 ENDINGS = {"markdown": "md", "jsonl": "jsonl"}
+_HEAD = (
+    '<link rel="stylesheet" href="/page/page.css"><script src="/page/attach.js" defer></script>'
+    '<script src="/page/page.js" defer></script>'
+)
 _FRAME = 4 * 2**20
 """Bytes that a page may send at once: the longest message (`autocompact.ui.web.composer.MOST`) in UTF-8."""
 
@@ -65,11 +70,13 @@ def page_app(
 
     app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
     app.mount("/page", StaticFiles(directory=ASSETS))
+    frame = frame_folder(token)
+    head = _HEAD + serve_frame(app, folder=frame)
     _exports(app, services)
     _messages(app, services)
     uploads = Uploads()
     serve_attachments(app, services, uploads=uploads)
-    _pages(services, setup=setup, uploads=uploads)
+    _pages(services, head=head, setup=setup, uploads=uploads)
     ui.run_with(  # pyright: ignore[reportUnknownMemberType] - its root is a function of any kind
         app,
         title="autocompact",
@@ -81,7 +88,7 @@ def page_app(
         show_welcome_message=False,
     )
     core.sio.eio.max_http_buffer_size = _FRAME  # pyright: ignore[reportUnknownMemberType] - it has no types
-    return Guard(app, token=token, hosts=hosts, key=key)
+    return Guard(app, token=token, frame=frame, hosts=hosts, key=key)
 
 
 async def _load_model(service: ChatService) -> None:
@@ -120,10 +127,11 @@ def _messages(app: FastAPI, services: list[ChatService]) -> None:
         return Response(message.text, media_type="text/plain", headers={"cache-control": "no-store"})
 
 
-def _pages(services: list[ChatService], *, setup: Setup | None, uploads: Uploads) -> None:
+def _pages(services: list[ChatService], *, head: str, setup: Setup | None, uploads: Uploads) -> None:
     @ui.page("/", response_timeout=120.0)
     async def first(request: Request, client: Client) -> None:
         session = await first_conversation(services[0])
+        ui.add_head_html(head)
         await _shown(request, Tab(services[0], client, setup=setup, uploads=uploads), session=session)
 
     @ui.page("/c/{id:path}", response_timeout=120.0)
@@ -132,16 +140,13 @@ def _pages(services: list[ChatService], *, setup: Setup | None, uploads: Uploads
             session = await services[0].open(id)
         except AutocompactError:
             return RedirectResponse("/")
+        ui.add_head_html(head)
         await _shown(request, Tab(services[0], client, setup=setup, uploads=uploads), session=session)
         return None
 
 
 async def _shown(request: Request, tab: Tab, *, session: ChatSession) -> None:
     """Show a conversation in a new tab."""
-    ui.add_head_html(
-        '<link rel="stylesheet" href="/page/page.css"><script src="/page/attach.js" defer></script>'
-        '<script src="/page/page.js" defer></script>'
-    )
     ui.dark_mode({"dark": True, "light": False}.get(request.cookies.get("autocompact_theme", "")))
     tab.client.content.classes(remove="nicegui-content")
     await tab.open(session)

@@ -9,7 +9,8 @@ A server on this computer is within reach of every page that a browser here show
 - where a key is asked for, the page itself, and with it the cookie, is only had with that key: every user of this
   computer can ask the server for a page, but only its owner reads the address that it prints;
 - the page may load nothing from elsewhere, nor be framed (Content-Security-Policy). Scripts need a nonce that is new
-  with each page, so that one that got into it would not run.
+  with each page, so that one that got into it would not run;
+- the frame that draws diagrams is sandboxed, and has no origin. Its files are open to whoever knows the name of their folder.
 """
 
 from __future__ import annotations
@@ -39,6 +40,17 @@ _HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+_FRAME_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"SAMEORIGIN"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"access-control-allow-origin", b"*"),
+    (
+        b"content-security-policy",
+        b"sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; "
+        b"base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
+    ),
+)
 
 
 class Guard:
@@ -49,12 +61,16 @@ class Guard:
         token: what the cookie says; the same after a restart, so that open pages go on.
         hosts: further names of this computer, ``*`` for any.
         key: what the address of the page has to say as ``key`` where there is no cookie yet; "" if nothing.
+        frame: path of the folder of the sandboxed frame's files (`autocompact.ui.web.diagrams.frame_folder`).
     """
 
-    def __init__(self, app: App, *, token: str, hosts: frozenset[str] = frozenset(), key: str = "") -> None:
+    def __init__(
+        self, app: App, *, token: str, frame: str, hosts: frozenset[str] = frozenset(), key: str = ""
+    ) -> None:
         self._app = app
         self._token = token
         self._key = key
+        self._frame = frame
         self._hosts = LOCAL_HOSTS | hosts
 
     async def __call__(self, scope: Scope, *channels: Any) -> None:
@@ -70,14 +86,25 @@ class Guard:
         if why:
             await _refuse(scope, send, why=why)
             return
-        page = _Page(send, host=headers.get("host", ""), cookie=_cookie(headers, self._token))
-        await self._app(scope, receive, page.send if scope["type"] == "http" else send)
+        await self._app(scope, receive, self._sending(scope, send, headers=headers))
+
+    def _sending(self, scope: Scope, send: Send, *, headers: dict[str, str]) -> Send:
+        if scope["type"] != "http":
+            return send
+        if self._in_frame(scope):
+            return _framed(send)
+        return _Page(send, host=headers.get("host", ""), cookie=_cookie(headers, self._token)).send
+
+    def _in_frame(self, scope: Scope) -> bool:
+        return scope["type"] == "http" and scope["method"] == "GET" and scope["path"].startswith(self._frame)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> str:
         """The reason to refuse a request; "" if there is none."""
         host = headers.get("host", "")
         if _name(host) not in self._hosts and "*" not in self._hosts:
             return f"this computer is not called {_name(host)!r}: allow it with --allow-host"
+        if self._in_frame(scope):
+            return ""
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != host:
             return "a page of another origin may not ask this"
@@ -139,6 +166,17 @@ class _Page:
         await self._send({"type": "http.response.body", "body": body})
 
 
+def _framed(send: Send) -> Send:
+    """Passes a file of the sandboxed frame on, with a policy of its own."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *_FRAME_HEADERS]}
+        await send(message)
+
+    return sent
+
+
 def _policy(nonce: str, host: str) -> str:
     """The content security policy.
 
@@ -153,6 +191,7 @@ def _policy(nonce: str, host: str) -> str:
             "img-src 'self' data:",
             "font-src 'self'",
             f"connect-src 'self' ws://{host} wss://{host}",
+            "frame-src 'self'",
             "base-uri 'none'",
             "form-action 'none'",
             "frame-ancestors 'none'",
