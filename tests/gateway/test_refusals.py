@@ -121,7 +121,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_the_official_clients_raise_what_they_do_for_the_providers_own_errors(name: str) -> None:
+async def test_the_official_clients_raise_what_they_do_for_the_providers_own_errors(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     case = CASES[name]
     async with FakeProvider("Fine.") as provider, gateway_before(provider, **case.settings) as url:
         chat = openai.AsyncOpenAI(
@@ -147,6 +149,11 @@ async def test_the_official_clients_raise_what_they_do_for_the_providers_own_err
     for error in (first.value, last.value):
         assert error.response.headers["x-autocompact-action"] == "refused"
         assert error.response.headers["content-type"] == "application/json"
+        assert ("retry-after" in error.response.headers) == (case.status == 503)
+    logged = [vars(record) for record in caplog.records if record.message == "a request was refused"]
+    # each of them with its reason, and nothing of what was said
+    assert [(each["status"], bool(each["reason"])) for each in logged] == [(case.status, True)] * 3
+    assert not [text for said in case.messages if (text := said["content"]) in str(logged)]
 
 
 class Deep(httpx2.AsyncHTTPTransport):

@@ -121,12 +121,33 @@ async def test_without_a_store_a_request_is_compacted_for_itself_unless_that_is_
         answers = [await post(f"{url}{speaker.path}", body) for _ in range(2)]
     if fail_closed:
         assert ([status for status, _, _ in answers], provider.requests) == ([503, 503], [])
+        assert all(int(headers["retry-after"]) > 0 for _, headers, _ in answers)
         return
     assert [headers["x-autocompact-action"] for _, headers, _ in answers] == ["compacted", "compacted"]
     first, second = provider.requests
     assert first.raw == second.raw
     assert words(59) in first.raw.decode()
     assert words(1) not in first.raw.decode()
+
+
+@by_api
+async def test_without_a_store_what_the_provider_refuses_as_too_large_is_sent_smaller(
+    speaker: Speaker,
+) -> None:
+    """The client got the provider's 400 for a request that is valid, because a compaction could not be stored."""
+    said = [*speaker.begun(), speaker.user("Start")]
+    for number in range(60):
+        said += [{"role": "assistant", "content": "Done."}, speaker.user(words(number))]
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=4 * WINDOW, store=UnavailableStore(), keep_from=0.0) as url,
+    ):
+        body, version = encoded(speaker.request(said, output=100)), {"anthropic-version": "2023-06-01"}
+        status, headers, _ = await post(f"{url}{speaker.path}", body, **version)
+    assert (status, headers["x-autocompact-action"]) == (200, "retried")
+    whole, smaller = provider.requests
+    assert whole.messages == speaker.request(said)["input" if "responses" in speaker.path else "messages"]
+    assert words(59) in smaller.raw.decode()
 
 
 async def test_two_gateways_take_turns_in_one_conversation_as_one_would(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ OpenAI's format. What there is: `autocompact.gateway.endpoints`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -21,12 +22,19 @@ from autocompact.compaction.record import Compaction
 from autocompact.core.access import MICROS, AccessKey, Period, Spent
 from autocompact.core.references import parse_reference
 from autocompact.engine import Conversation
-from autocompact.errors import AutocompactError, CompactionRunning, Conflict, InvalidInput, StoreError
+from autocompact.errors import (
+    AutocompactError,
+    CompactionRunning,
+    Conflict,
+    InvalidInput,
+    StoreError,
+    log_data,
+)
 from autocompact.gateway import endpoints as told
 from autocompact.gateway.access import Access, Grant
 from autocompact.gateway.config import Config
 from autocompact.gateway.endpoints import ENDPOINTS, MOST_CURSOR, MOST_LISTED, MOST_QUERY, Endpoint
-from autocompact.gateway.exchange import Exchange, Refusal, Refused, Scope
+from autocompact.gateway.exchange import Exchange, Refusal, Refused, Scope, unavailable
 from autocompact.gateway.memory_tools import index_of
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.openapi import described
@@ -36,6 +44,8 @@ from autocompact.gateway.turns import Turns
 from autocompact.history.recall import MOST_RESULTS, RESULTS, Found, Recall
 from autocompact.ports import NO_MESSAGES, ConversationInfo, Key
 from autocompact.stores.behind import WriteBehind
+
+log = logging.getLogger("autocompact.gateway")
 
 _MOST_BODY = 262_144
 _PAGE_HEADERS = {
@@ -152,7 +162,7 @@ class Administration:
         try:
             response = await self.handlers[endpoint.name](asked)
         except AutocompactError as error:
-            raise Refused(Refusal(status=_status(error), message=str(error))) from error
+            raise Refused(_refusal(error)) from error
         if endpoint.scope == "manage":
             await self._access.note(grant, endpoint.name.replace("_", " "), detail=conversation)
         await response(request.scope, receive, send)
@@ -165,14 +175,18 @@ class Administration:
     async def _ready(self, _: Asked) -> Response:
         upstreams = sorted(self._config.upstreams)
         problems = [] if upstreams else ["no upstream is configured: see --upstream"]
+        reasons = {"reason": "".join(problems)}
         try:
             key = Key(conversation="ready", namespace="autocompact")
             await self._store.load(key, after=NO_MESSAGES)
             await self._store.acquire(key, holder="ready", seconds=0)  # a full disk can still be read
         except Exception as error:  # noqa: BLE001 - whatever it is, no conversation can be kept
             self._counted.failed(type(error).__name__)
+            reasons = log_data(error)
             problems.append(f"the store cannot be read and written ({type(error).__name__})")
         status = "not ready" if problems else "ready"
+        if problems:
+            log.warning("the gateway is not ready", extra=reasons)
         ready = told.Ready(status=status, upstreams=list(upstreams), problems=problems)
         return _json(ready, status=503 if problems else 200)
 
@@ -259,7 +273,7 @@ class Administration:
         if isinstance(result.error, StoreError):
             raise result.error
         if not result.success:
-            raise Refused(Refusal(status=409, message=result.message))
+            raise Refused(Refusal(status=409, message=result.message)) from result.error
         return _json(told.Compacted(success=True, message=result.message, summary=result.summary))
 
     async def _undo(self, asked: Asked) -> Response:
@@ -420,5 +434,7 @@ def _bad(message: str) -> Refused:
     return Refused(Refusal(status=400, message=message))
 
 
-def _status(error: AutocompactError) -> int:
-    return 409 if isinstance(error, CompactionRunning | Conflict | InvalidInput) else 503
+def _refusal(error: AutocompactError) -> Refusal:
+    if isinstance(error, CompactionRunning | Conflict | InvalidInput):
+        return Refusal(status=409, message=str(error))
+    return unavailable(str(error))

@@ -29,6 +29,7 @@ from autocompact.gateway.exchange import (
     is_foreign_origin,
     malformed,
     too_large,
+    unavailable,
     without_encoding,
 )
 from autocompact.gateway.handler import Handler
@@ -203,12 +204,13 @@ class Gateway:
             else:
                 await self._served(exchange, client=client, receive=receive, send=sending)
         except Refused as refused:
+            log.warning("a request was refused", extra=refused.log_data(exchange.path))
             await self._refuse(refused.refusal, exchange, send=sending)
         except StoreError as error:
             self.metrics.failed(type(error).__name__)
             log.warning("a request could not be admitted", extra=log_data(error))
             message = "the gateway cannot look up access keys now: try again"
-            await self._refuse(Refusal(status=503, message=message), exchange, send=sending)
+            await self._refuse(unavailable(message), exchange, send=sending)
         except ClientGone:
             log.info("a client went away before its request was here whole")
         except Exception as error:
@@ -278,7 +280,7 @@ class Gateway:
             )
         if self._running > self.config.limits.concurrent:
             busy = "too many requests are running at the same time: try again in a second"
-            raise Refused(Refusal(status=503, message=busy, headers=[(b"retry-after", b"1")]))
+            raise Refused(unavailable(busy, seconds=1))
 
     # What is only forwarded
 

@@ -18,6 +18,7 @@ answer in that protocol, and goes on with HTTP at once when it gets the status 4
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
@@ -31,12 +32,16 @@ from autocompact.gateway.config import Limits, Provider
 from autocompact.gateway.exchange import Refusal, answered_by_models, is_ours
 
 _ANTHROPIC = (b"/v1/messages", b"/messages")
+_TOO_MANY = "too many connections are open"
 _NO_WEB_SOCKET = "web sockets are not served here: send the request by HTTP"
 _TLS = b"\x16\x03"
 """What a TLS handshake begins with."""
 _LINGER = 2
 _CLOSING = {426: "connection: close, upgrade\r\nupgrade: HTTP/1.1"}
 """The protocol to change to belongs to a 426 (RFC 9110, 15.5.22)."""
+
+
+log = logging.getLogger("autocompact.gateway")
 
 
 class Connection(HttpToolsProtocol):
@@ -61,7 +66,8 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self.url = b""
         if len(self.connections) > self.limits.connections:
-            transport.write(_answer(503, "too many connections are open", provider="openai"))
+            log.warning("a connection was refused", extra={"status": 503, "reason": _TOO_MANY})
+            transport.write(_answer(503, _TOO_MANY, provider="openai"))
             self._closed = True
             self._close()
         else:
@@ -102,7 +108,6 @@ class Connection(HttpToolsProtocol):
                 self._is_offer = False
                 self._parse(self._head_without_offer() + data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
-            self.logger.warning("Invalid HTTP request received.")
             self._refuse(400, self._why(data, error))
 
     def _why(self, data: bytes, error: httptools.HttpParserError) -> str:
@@ -279,6 +284,9 @@ class Connection(HttpToolsProtocol):
         """Say it where an answer may stand now, and close."""
         if self._closed:
             return
+        # Codex begins with a web socket each time, and goes on without
+        level = logging.INFO if status == HTTPStatus.UPGRADE_REQUIRED else logging.WARNING
+        log.log(level, "a request was refused", extra={"status": status, "reason": message})
         self._closed = True
         speaks = self._may_answer
         self._stop()
@@ -357,8 +365,9 @@ def limited(limits: Limits) -> type[Connection]:
 
 def _answer(status: int, message: str, *, provider: Provider) -> bytes:
     body = Refusal(status=status, message=message).body(provider)
+    again = "retry-after: 1\r\n" if status == HTTPStatus.SERVICE_UNAVAILABLE else ""
     head = (
-        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n{again}"
         f"content-length: {len(body)}\r\n{_CLOSING.get(status, 'connection: close')}\r\n\r\n"
     )
     return head.encode() + body

@@ -289,6 +289,10 @@ class Conversations:
         length = len(kept.digests)
         if kept.gone or not _leads_to(kept.digests, incoming.digests):
             return False
+        # another program wrote to it after its digests were made, or what was to be stored could not be
+        if len(kept.conversation) != length:
+            self._forget(kept)
+            return False
         kept.conversation.internals.replica.shared = compactor
         try:
             await incoming.append_to(kept.conversation, after=length, usage=kept.usage)

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import msgspec
 
 from autocompact.core.messages import Dialect
+from autocompact.errors import AutocompactError, log_data
 from autocompact.gateway.config import Provider
 
 if TYPE_CHECKING:
@@ -242,6 +243,9 @@ _ANTHROPIC = {
     503: "overloaded_error",
 }
 _SERVER = 500
+_AGAIN_SECONDS = 2
+_MOST_LOGGED = 200
+"""Characters of a path in the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,6 +277,11 @@ class Refusal:
         return msgspec.json.encode({"error": told})
 
 
+def unavailable(message: str, *, seconds: int = _AGAIN_SECONDS) -> Refusal:
+    """The answer to a request that can be answered later, with ``Retry-After``."""
+    return Refusal(status=503, message=message, headers=[(b"retry-after", str(seconds).encode())])
+
+
 def too_large(most: int) -> Refusal:
     """The answer to a body of more than so many bytes."""
     return Refusal(status=413, message=f"the request is larger than {most:,} bytes")
@@ -288,6 +297,12 @@ class Refused(Exception):
     def __init__(self, refusal: Refusal) -> None:
         self.refusal = refusal
         super().__init__(refusal.message)
+
+    def log_data(self, path: str) -> dict[str, str | int]:
+        """Data of the refusal that may be logged: our own words, and of an error that may quote others only its kind."""
+        cause = self.__cause__
+        said = log_data(cause) if isinstance(cause, AutocompactError) else {"reason": self.refusal.message}
+        return {"status": self.refusal.status, "path": path[:_MOST_LOGGED], **said}
 
 
 _ENCODING = b"content-encoding"

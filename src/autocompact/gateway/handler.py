@@ -22,7 +22,7 @@ import aiohttp
 
 from autocompact.core.messages import Dialect, Usage
 from autocompact.core.plurals import plural
-from autocompact.errors import IncompressibleContext, InvalidRequest, StoreError, log_data
+from autocompact.errors import CompactionRunning, IncompressibleContext, InvalidRequest, StoreError, log_data
 from autocompact.gateway.client import Client
 from autocompact.gateway.config import Config
 from autocompact.gateway.exchange import (
@@ -33,6 +33,7 @@ from autocompact.gateway.exchange import (
     Header,
     Refusal,
     Refused,
+    unavailable,
     without_encoding,
 )
 from autocompact.gateway.memory_tools import Memory
@@ -45,7 +46,7 @@ from autocompact.gateway.sharing import check_body
 from autocompact.gateway.tracing import Note, Tracer
 from autocompact.gateway.turns import Turn, Turns, as_sent
 from autocompact.gateway.upstream import Upstream
-from autocompact.models.overflow import is_overflow
+from autocompact.models.overflow import Overflow, is_overflow
 from autocompact.runtime.off_loop import LARGE_BODY, off_loop_if
 from autocompact.wire import EarlierRequest, Request, parse_request
 
@@ -212,20 +213,27 @@ class Handler:
             return as_it_came
         except Exception as error:  # noqa: BLE001 - whatever fails here must not cost the client its answer
             self._failed(error)
-            alone = await self._alone(request, namespace=namespace, error=error)
+            alone = await self._alone(request, namespace=namespace) if _may_pass(error) else None
             return alone or Turn(body=body, action="failed-open")
 
-    async def _alone(self, request: Request, *, namespace: str, error: Exception) -> Turn | None:
-        """The request compacted without the store, if that is what failed and the request would not fit; else None."""
-        if not isinstance(error, StoreError):
-            return None
+    async def _alone(
+        self, request: Request, *, namespace: str, overflow: Overflow | None = None, sent: bytes = b""
+    ) -> Turn | None:
+        """The request compacted without the store; None where it needs not be, or cannot.
+
+        Args:
+            request: of a client.
+            namespace: the client's.
+            overflow: what the provider said to ``sent``, if that was refused as too large.
+            sent: what was sent.
+        """
         try:
-            turn = await self._turns.alone(request, namespace=namespace)
+            turn = await self._turns.alone(request, namespace=namespace, overflow=overflow, sent=sent)
         except Exception as another:  # noqa: BLE001 - then it goes upstream as it came
             self._metrics.failed(type(another).__name__)
             log.warning("a request could not be compacted without the store", extra=log_data(another))
             return None
-        return turn if turn.action == "compacted" else None
+        return None if turn.action == "forwarded" else turn
 
     def _failed(self, error: Exception) -> None:
         """Count it; raises `Refused` where the gateway is told to fail closed."""
@@ -237,7 +245,7 @@ class Handler:
         if isinstance(error, IncompressibleContext):
             raise Refused(Refusal(status=400, message=str(error), code="context_length_exceeded")) from error
         message = f"the gateway could not compact this conversation ({kind}): try again"
-        raise Refused(Refusal(status=503, message=message)) from error
+        raise Refused(unavailable(message)) from error
 
     # Forward and learn
 
@@ -323,10 +331,10 @@ class Handler:
             return await self._turns.shrunk(
                 request, namespace=namespace, overflow=overflow, sent=turn.body, client=exchange.program
             )
-        except Exception as error:  # noqa: BLE001 - then the client gets the provider's own answer
+        except Exception as error:  # noqa: BLE001 - a valid request must not be refused because something of ours fails
             self._metrics.failed(type(error).__name__)
             log.warning("a retry could not be prepared", extra=log_data(error))
-            return None
+            return await self._alone(request, namespace=namespace, overflow=overflow, sent=turn.body)
 
     async def _without_tools(
         self, exchange: Exchange, request: Request, *, head: Head, namespace: str
@@ -340,13 +348,18 @@ class Handler:
         return without, response
 
     async def _plain(self, request: Request, *, namespace: str) -> Turn:
-        """The request compacted without a word of the memory tools; as it came where that fails."""
+        """The request compacted without a word of the memory tools: for itself where that fails, else as it came."""
         try:
             return await self._turns.without_memory(request, namespace=namespace)
         except Exception as error:  # noqa: BLE001 - then it goes upstream as it came
             self._metrics.failed(type(error).__name__)
             log.warning("a request could not be prepared without the memory tools", extra=log_data(error))
-            return Turn(body=request.raw)
+            return await self._alone(request, namespace=namespace) or Turn(body=request.raw)
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether only the store, or whoever else works on the conversation, keeps it from being compacted now."""
+    return isinstance(error, StoreError | CompactionRunning)
 
 
 def _adds_nothing(exchange: Exchange, request: Request | None) -> bool:

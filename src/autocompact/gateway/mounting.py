@@ -8,6 +8,7 @@ socket only from a page of the same origin.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -16,6 +17,8 @@ from autocompact.gateway.exchange import is_ours, malformed
 from autocompact.gateway.relay import Event, Receive, Send
 
 Application: TypeAlias = Callable[..., Awaitable[None]]
+
+log = logging.getLogger("autocompact.gateway")
 
 
 class Beside:
@@ -89,6 +92,7 @@ def _unclear(scope: Mapping[str, Any]) -> tuple[int, str] | None:
 
 
 async def _refuse(send: Send, *, status: int, text: str) -> None:
+    log.warning("a request was refused", extra={"status": status, "reason": text})
     body = f"{text}\n".encode()
     headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -165,6 +165,9 @@ class Rounds:
             except Refused as refused:
                 problem = refused.refusal.body(self._provider)
             if problem:
+                log.warning(
+                    "an answer ended with an error", extra={"reason": "the model could not be asked again"}
+                )
                 await send(_piece(sieve.error(problem)))
                 break
         await send({"type": "http.response.body", "body": b""})

@@ -262,8 +262,16 @@ class Turns:
             turn = self._turn(kept, incoming, action="retried")
             return turn if len(turn.body) < len(sent) else None
 
-    async def alone(self, request: Request, *, namespace: str) -> Turn:
+    async def alone(
+        self, request: Request, *, namespace: str, overflow: Overflow | None = None, sent: bytes = b""
+    ) -> Turn:
         """What of a request goes upstream while the store cannot be used: compacted for itself, offline, kept nowhere.
+
+        Args:
+            request: of a client.
+            namespace: the client's.
+            overflow: what the provider said to ``sent``, if that was refused as too large: then it is smaller than that.
+            sent: what was sent.
 
         Raises:
             AutocompactError: it could not be compacted.
@@ -285,12 +293,12 @@ class Turns:
         conversation.internals.replica.use_lookup(Lookup(tools=False))
         with self._counted(conversation):
             await conversation.ready()
-        if conversation.records.active is None:
-            return Turn(body=request.raw)
-        return Turn(
-            body=rendered(request, conversation, renderer=Renderer(request.dialect), tools=None),
-            action="compacted",
-        )
+            body = _alone(request, conversation)
+            if overflow is not None and len(body) > (most := _share(overflow) * len(sent)):
+                await conversation.internals.fitting.shrink(most / len(body))
+                body = _alone(request, conversation)
+        action: Action = "compacted" if overflow is None else "retried"
+        return Turn(body=body, action="forwarded" if body is request.raw else action)
 
     @asynccontextmanager
     async def _held(
@@ -485,6 +493,13 @@ def rendered(
     new = request.messages[offset + len(conversation) :]  # nothing but where the tokens are only counted
     messages += (*context.messages[first:], *new)
     return renderer.render(request, messages, standing=context.standing + len(new), tools=tools)
+
+
+def _alone(request: Request, conversation: Conversation) -> bytes:
+    """The request with the context of a conversation that holds its messages and nothing else."""
+    if conversation.records.active is None:
+        return request.raw
+    return rendered(request, conversation, renderer=Renderer(request.dialect), tools=None)
 
 
 async def as_sent(
