@@ -12,7 +12,7 @@ from autocompact.compaction.modes import DEFAULT
 from autocompact.core.budget import Policy
 from autocompact.core.messages import Message, Text
 from autocompact.engine.state import EngineState
-from autocompact.engine.work import leased
+from autocompact.engine.work import LEASE_SECONDS, leased
 from autocompact.errors import ModelOverflow, StoreCorrupt, StoreUnavailable
 from autocompact.events import CompactionDiscarded, Event
 from autocompact.ports import Key, Lease, ModelReply
@@ -50,6 +50,29 @@ async def test_a_lease_is_renewed_until_it_is_lost_and_a_store_that_is_busy_does
     async with leased(store, KEY, holder="me", seconds=0.003):
         await store.enough.wait()
     assert store.answers == []
+
+
+async def test_a_store_that_answers_slowly_gives_longer_leases_so_that_none_ends_while_it_is_renewed() -> (
+    None
+):
+    now, asked = 0.0, list[float]()
+    enough = asyncio.Event()
+
+    class Slow(MemoryStore):
+        async def acquire(self, key: Key, *, holder: str, seconds: float) -> Lease | None:
+            nonlocal now
+            asked.append(seconds)
+            now += 4.0
+            return await super().acquire(key, holder=holder, seconds=seconds)
+
+        async def renew(self, lease: Lease, *, seconds: float) -> bool:
+            asked.append(seconds)
+            enough.set()
+            return False
+
+    async with leased(Slow(), KEY, holder="me", monotonic=lambda: now):
+        await enough.wait()  # at once, since most of the first one is over
+    assert asked == [LEASE_SECONDS, 20.0]
 
 
 async def test_a_lease_that_cannot_be_given_back_expires_and_hides_no_result() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import re
+import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -33,9 +34,13 @@ from autocompact.ports import Key, Lease, Leases
 
 T = TypeVar("T")
 
-LEASE_SECONDS = 20.0
+LEASE_SECONDS = 6.0
 """How long a compaction is protected without a sign of life, and how long the next program waits for one that was
-killed; renewed every third of it."""
+killed; renewed every third of it. A store that answers slowly makes it longer, see `_ANSWERS`."""
+
+_ANSWERS = 5
+"""Answers of the store that a lease outlasts: one that ran out while it was renewed would give the work to two programs, of which
+the fence then lets one commit."""
 
 CHANGED = "the history changed while it was compacted; the result was thrown away"
 
@@ -77,7 +82,13 @@ def number_of(record: Compaction) -> int:
 
 @contextlib.asynccontextmanager
 async def leased(
-    leases: Leases, key: Key, *, holder: str, patience: float = 0.0, seconds: float = LEASE_SECONDS
+    leases: Leases,
+    key: Key,
+    *,
+    holder: str,
+    patience: float = 0.0,
+    seconds: float = LEASE_SECONDS,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> AsyncGenerator[Lease]:
     """The right to compact ``key``, renewed while the block runs.
 
@@ -86,16 +97,24 @@ async def leased(
         key: the conversation.
         holder: who asks.
         patience: seconds to wait while somebody else has it.
-        seconds: how long it holds without a sign of life.
+        seconds: how long it holds without a sign of life, at least.
+        monotonic: by which the store's answers are timed.
 
     Raises:
         CompactionRunning: somebody else has it.
     """
-    lease = await _acquired(
-        lambda: leases.acquire(key, holder=holder, seconds=seconds), leases, patience=patience
-    )
+    begun = monotonic()
+
+    async def acquire() -> Lease | None:
+        nonlocal begun
+        begun = monotonic()
+        return await leases.acquire(key, holder=holder, seconds=seconds)
+
+    lease = await _acquired(acquire, leases, patience=patience)
     # a summary may take minutes; the lease is short so that a killed process blocks the others for seconds only
-    heart = asyncio.create_task(_beat(leases, lease, seconds=seconds))
+    pace = _Pace(seconds, monotonic=monotonic)
+    pace.answered(after=monotonic() - begun)
+    heart = asyncio.create_task(_beat(leases, lease, pace=pace))
     try:
         yield lease
     finally:
@@ -143,15 +162,41 @@ async def _released(leases: Leases, lease: Lease, *, heart: asyncio.Task[None]) 
         log.warning("a lease could not be released", extra=log_data(error))
 
 
-async def _beat(leases: Leases, lease: Lease, *, seconds: float) -> None:
+class _Pace:
+    """How long a lease has to hold, by how fast the store answers.
+
+    Args:
+        least: seconds where it answers at once.
+        monotonic: times the answers.
+
+    Attributes:
+        seconds: to ask for with the next sign of life.
+        pause: seconds until that.
+    """
+
+    def __init__(self, least: float, *, monotonic: Callable[[], float]) -> None:
+        self.seconds = self._least = least
+        self.pause = 0.0
+        self.monotonic = monotonic
+
+    def answered(self, *, after: float) -> None:
+        """The store gave the lease for `seconds`, and took ``after`` of them for it."""
+        # else most of it is over already
+        self.pause = self.seconds / 3 if 3 * after <= self.seconds else 0.0
+        self.seconds = max(self._least, _ANSWERS * after)
+
+
+async def _beat(leases: Leases, lease: Lease, *, pace: _Pace) -> None:
     while True:
-        await asyncio.sleep(seconds / 3)
+        await asyncio.sleep(pace.pause)
+        begun = pace.monotonic()
         try:
             # lost: the fence makes the commit fail, so there is nothing to protect any more
-            if not await leases.renew(lease, seconds=seconds):
+            if not await leases.renew(lease, seconds=pace.seconds):
                 return
         except StoreError as error:
             log.warning("a lease could not be renewed", extra=log_data(error))
+        pace.answered(after=pace.monotonic() - begun)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
