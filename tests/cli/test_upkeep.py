@@ -511,8 +511,9 @@ def test_a_model_that_nobody_offers_does_not_keep_upkeep_from_its_work(
 
 
 def test_the_files_of_another_program_are_left_as_they_are_and_named(tmp_path: Path, compress: Compress):
-    (tmp_path / "MEMORY.md").write_text("- [Importer](importer.md): how it rounds\n")
-    for name in ("importer.md", *(f"topic-{number:02}.md" for number in range(12))):
+    names = ("importer.md", *(f"topic-{number:02}.md" for number in range(12)))
+    (tmp_path / "MEMORY.md").write_text("".join(f"- [{name}]({name}): how it rounds\n" for name in names))
+    for name in names:
         (tmp_path / name).write_text("# Topic\n\n- 2020-01-01: Rounds half even (9 confirmations)\n")
     before = {path.name: path.read_bytes() for path in tmp_path.glob("*.md")}
     done = compress("--dir", tmp_path, "--observations", "--tasks")
@@ -522,3 +523,58 @@ def test_the_files_of_another_program_are_left_as_they_are_and_named(tmp_path: P
     assert {path.name: path.read_bytes() for path in tmp_path.glob("*.md")} == before
     told = json.loads(compress("--dir", tmp_path, "--tasks", "--json").out)
     assert len(told["untouched"]) == 13
+
+
+@pytest.mark.requirement("C2")
+def test_topic_files_of_another_program_stand_in_the_index_unless_its_own_leads_to_them(
+    tmp_path: Path, compress: Compress
+):
+    (tmp_path / "MEMORY.md").write_text("- [Importer](importer.md): how it rounds\n")
+    topic = "---\nname: deploys\ndescription: when and how we deploy\n---\n\n- 2026-10-03: Never on Fridays\n"
+    (tmp_path / "deploys.md").write_text(topic)
+    (tmp_path / "importer.md").write_text("# Importer\n")
+    assert compress("--dir", tmp_path, "--observations").code == 0
+    index = (tmp_path / "MEMORY.md").read_text()
+    assert index.startswith("- [Importer](importer.md): how it rounds\n\n<!--")
+    assert "| [deploys.md](deploys.md) | when and how we deploy | 1 | 2026-10-03 |\n" in index
+    assert index.count("importer.md") == 1
+    assert (tmp_path / "deploys.md").read_text() == topic
+    assert compress("--dir", tmp_path, "--observations").code == 3
+
+
+def test_instructions_of_the_project_are_background_of_a_summary_and_stay_as_they_are(
+    folder: Path, compress: Compress, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AUTOCOMPACT_COMPACTION_SUMMARY_MODEL", "any")
+    project, key = folder.parent, "ghp_" + "x7Kq2VbN9sLw4TzR8mYd3HfJ6cPa1Ge5UoXi"
+    rule = "---\ndescription: Tests\nglobs: **/*.test.ts\nalwaysApply: false\n---\n- Use vitest, never jest\n"
+    for name, text in (
+        (".cursor/rules/testing.mdc", rule),
+        (".github/copilot-instructions.md", f"Quokka palette only, {key}\n"),
+        ("packages/api/AGENTS.md", "Numbat codes\n"),
+        ("memory-bank/activeContext.md", "The platypus is being fed\n"),
+    ):
+        (project / name).parent.mkdir(parents=True)
+        (project / name).write_text(text)
+    loop = LoopThread()
+    try:
+        provider = FakeProvider("## Tasks\n\n- T-1: Round the totals (done)\n")
+        loop.hold(provider)
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url)
+        done = compress("--dir", folder, "--session-now", CODING, "--observations")
+    finally:
+        loop.close()
+    assert "not touched: memory-bank/activeContext.md, .cursor/rules/testing.mdc, " in done.err
+    asked = str(provider.requests[0].body)
+    for words in (
+        "<memory>",
+        "Use vitest, never jest",
+        "Quokka palette only",
+        "Numbat codes",
+        "platypus is being fed",
+    ):
+        assert words in asked
+    assert key not in asked
+    assert (project / ".cursor" / "rules" / "testing.mdc").read_text() == rule

@@ -141,7 +141,9 @@ async def test_decisions_that_cannot_be_read_stop_nobody(
 ) -> None:
     (tmp_path / "DECISIONS.md").symlink_to("/proc/self/mem")
     shared = Compactor(MemoryStore(), model=TalkingModel(), memory_folder=tmp_path)
-    assert shared.summariser(None) is not None
+    summariser = shared.summariser(None)
+    assert summariser is not None
+    assert shared.informed(summariser).decisions == ""
     assert "DECISIONS.md could not be read" in caplog.messages
 
 

@@ -57,6 +57,7 @@ async def test_at_100k_tokens_the_session_is_summarised_archived_and_goes_on_90_
     tmp_path: Path,
 ) -> None:
     (tmp_path / "DECISIONS.md").write_text("Amounts are Decimal, never float.\n", encoding="utf-8")
+    (tmp_path / "activeContext.md").write_text("The importer is next.\n", encoding="utf-8")
     async with FakeProvider(SUMMARY) as provider:
         conversation = await session(tmp_path, provider)
         sizes: list[int] = []
@@ -71,6 +72,7 @@ async def test_at_100k_tokens_the_session_is_summarised_archived_and_goes_on_90_
             f"## {title}" in text for title in ("Tasks", "Decisions", "State", "Next steps", "Metrics")
         )
         assert "Amounts are Decimal, never float." in text
+        assert "<memory>\nFile activeContext.md:\n\nThe importer is next.\n</memory>" in text
         receipt = conversation.records.active.receipt
         share = 1 - receipt.tokens_after / receipt.tokens_before
         assert 0.88 <= share < 1

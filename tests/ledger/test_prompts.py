@@ -118,6 +118,7 @@ def test_the_instruction_carries_focus_cap_decisions_and_the_earlier_summary() -
         focus=redact(" the parser "),
         previous=redact("Was: x"),
         decisions=redact("D1: use SQLite"),
+        memory=redact("File AGENTS.md:\n\nUse rg"),
         in_force=redact("- Never push to main [m3]"),
         cap_tokens=512,
     )
@@ -125,6 +126,7 @@ def test_the_instruction_carries_focus_cap_decisions_and_the_earlier_summary() -
     assert "concentrate on this: the parser\n" in text
     assert "<earlier_summary>\nWas: x\n</earlier_summary>" in text
     assert "<decisions>\nD1: use SQLite\n</decisions>" in text
+    assert "<memory>\nFile AGENTS.md:\n\nUse rg\n</memory>" in text
     assert "at most 512 tokens. That is about 358 words" in text
     assert "<in_force>\n- Never push to main [m3]\n</in_force>" in text
     assert text.index("open requests;") < text.index("next step;") < text.index("details.")

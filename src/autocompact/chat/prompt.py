@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autocompact.errors import InvalidInput
 from autocompact.memory.documents.document import read_document
-from autocompact.memory.files.changes import BACKUPS
+from autocompact.memory.files.others import others_around, texts_in
 
 BOOTSTRAP = ("MEMORY.md", "ACTIVE_RULES.md")
 """Memory files that stand in the prompt (requirement D9); the others are found by ``memory_search``."""
@@ -47,11 +47,14 @@ class MemoryFiles:
         return "" if self.folder is None else self._read(self.folder / name)
 
     def documents(self) -> Sequence[tuple[str, str]]:
-        """Names and texts of all memory files, for searches; backups and hidden files are left out."""
-        if self.folder is None or not self.folder.is_dir():
+        """Names and texts of all memory files, for searches, those of other programs in the project included.
+
+        Backups and hidden files of the folder are left out.
+        """
+        if self.folder is None:
             return ()
-        names = sorted(path.relative_to(self.folder) for path in self.folder.rglob("*.md") if path.is_file())
-        return [(name.as_posix(), self._read(self.folder / name)) for name in names if not _is_own(name)]
+        found = {each.name: each.path for each in (*others_around(self.folder), *texts_in(self.folder))}
+        return [(name, self._read(path)) for name, path in sorted(found.items())]
 
     def _read(self, path: Path) -> str:
         try:
@@ -65,10 +68,6 @@ class MemoryFiles:
         except (OSError, InvalidInput):
             return ""  # removed meanwhile, or no text
         return seen.text
-
-
-def _is_own(name: Path) -> bool:
-    return name.parts[0] == BACKUPS or any(part.startswith(".") for part in name.parts)
 
 
 def system_prompt(

@@ -33,7 +33,7 @@ from autocompact.events import CompactionCompleted, CompactionStarted, Event
 from autocompact.memory.documents.context_archive import ArchiveEntry
 from autocompact.memory.documents.reached import tasks_of
 from autocompact.ports import Lease
-from autocompact.runtime.off_loop import LARGE, off_loop_if
+from autocompact.runtime.off_loop import LARGE, off_loop, off_loop_if
 from autocompact.stores.leases import LONGEST_SECONDS
 
 NOTHING = "there is nothing to compact"
@@ -209,6 +209,9 @@ class Execution:
         if work.request:  # an earlier compaction put it inside its summary
             (request,) = await replica.history(from_seq=work.request, through_seq=work.request)
             work = replace(work, goal=replace(work.goal, request=request))
+        if (summariser := work.summariser) is not None and self._replica.shared.memory_folder is not None:
+            informed = await off_loop(lambda: self._replica.shared.informed(summariser))
+            work = replace(work, summariser=informed)
         try:
             record = await work.run()
         except IncompressibleContext as error:

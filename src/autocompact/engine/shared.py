@@ -9,6 +9,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
@@ -31,9 +32,10 @@ from autocompact.engine.accepted import (
     checked_store,
 )
 from autocompact.engine.guarded import GuardedModel
-from autocompact.engine.summariser import Summariser
+from autocompact.engine.summariser import Summariser, memory_told
 from autocompact.errors import InvalidInput, log_data
 from autocompact.events import Subscriber, Subscribers
+from autocompact.memory.files.others import background_files
 from autocompact.models.function import Count, Function
 from autocompact.models.skills import load_skill
 from autocompact.models.vocabulary import default_counter
@@ -145,18 +147,26 @@ class Shared:
             output_tokens=self.mode.output_tokens,
             tools=tools,
             outside=self.outside(system),
-            decisions=self._decisions(),
         )
+
+    def informed(self, summariser: Summariser) -> Summariser:
+        """``summariser`` with what the memory folder and the project's files say now. Reads the disk: call it in a thread.
+
+        They are read for each summary: agents write to them as they work.
+        """
+        if self.memory_folder is None:
+            return summariser
+        memory = memory_told(background_files(self.memory_folder), window=summariser.window)
+        return replace(summariser, decisions=self._decisions(self.memory_folder), memory=memory)
 
     def outside(self, system: str) -> tuple[Message, ...]:
         """A system prompt that stands outside of the log, as the message it is sent as."""
         return (text_message(0, "system", system),) if system else ()
 
-    def _decisions(self) -> Redacted:
-        # read for each summary: the agent writes to it as it works
-        path = self.memory_folder / "DECISIONS.md" if self.memory_folder else None
+    def _decisions(self, folder: Path) -> Redacted:
+        path = folder / "DECISIONS.md"
         try:
-            return redact(path.read_text("utf-8", errors="replace")) if path and path.is_file() else EMPTY
+            return redact(path.read_text("utf-8", errors="replace")) if path.is_file() else EMPTY
         except OSError as error:
             log.warning("DECISIONS.md could not be read", extra=log_data(error))
             return EMPTY

@@ -9,7 +9,7 @@ each by itself (map) and their summaries summarised (reduce).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from autocompact.compaction.ladder import SummaryReply, SummaryRequest
@@ -22,6 +22,7 @@ from autocompact.core.reply import Problem, check_reply
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.errors import ModelOverflow
 from autocompact.ledger.prompts import Skill, compaction_instruction
+from autocompact.memory.documents.others import background
 from autocompact.ports import Model, ModelReply
 
 ROLLING = 4
@@ -35,6 +36,16 @@ DEEPEST = 4
 
 SLACK = 1.1
 """Our count of a request may be this much below the model's own."""
+
+MOST_MEMORY = 12_000
+"""Characters of other programs' memory that a request has as background; a character for four tokens of a small window."""
+
+
+def memory_told(files: Mapping[str, str], *, window: int) -> Redacted:
+    """The texts of ``files`` as background for a model of that window, without secrets."""
+    # a secret that is cut through would not be known as one
+    hidden = {name: redact(text) for name, text in files.items()}
+    return redact(background(hidden, most=min(MOST_MEMORY, window // 4)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +63,7 @@ class Summariser:
         tools: the live request's tools, which are part of the cached prefix.
         outside: what the live request has before the context: a system prompt outside of the log.
         decisions: the text of DECISIONS.md, as background.
+        memory: what other programs keep in mind of the project, likewise.
     """
 
     model: Model
@@ -64,6 +76,7 @@ class Summariser:
     tools: bytes | None = None
     outside: tuple[Message, ...] = ()
     decisions: Redacted = EMPTY
+    memory: Redacted = EMPTY
 
     async def summarise(self, request: SummaryRequest) -> SummaryReply:
         """The model's summary, checked; with ``problem`` and no text where the answer is of no use.
@@ -96,6 +109,7 @@ class Summariser:
             focus=focus,
             previous=previous,
             decisions=self.decisions,
+            memory=self.memory,
             in_force=in_force,
             cap_tokens=cap,
         )

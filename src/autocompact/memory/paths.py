@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from autocompact.history.paths import data_folder
+from autocompact.memory.files.others import FOLDER, is_project
 
-FOLDER = ".autocompact"
 IN_DATA_FOLDER = "memory"
-_PROJECT = (".git", ".hg", ".svn", "pyproject.toml", "package.json", "Cargo.toml", "go.mod")
-"""What the top folder of a project has."""
 
 
 def memory_folder(
@@ -80,20 +78,6 @@ def project_of(
     return next(filter(None, map(_top, around)), at)
 
 
-def project_around(folder: Path, *, home: Path | None = None) -> Path | None:
-    """The project that a memory folder is in, None if it is in none.
-
-    Args:
-        folder: the memory folder; it need not exist.
-        home: in place of the user's home folder.
-    """
-    where = folder.absolute()
-    if where.name == FOLDER:
-        return where.parent
-    at_home = (home or Path.home()).resolve()
-    return _top([each for each in (where.resolve(), *where.resolve().parents) if each != at_home])
-
-
 def _top(folders: Sequence[Path]) -> Path | None:
     """The first of ``folders`` that looks like the top of a project."""
-    return next((each for each in folders if any((each / mark).exists() for mark in _PROJECT)), None)
+    return next(filter(is_project, folders), None)

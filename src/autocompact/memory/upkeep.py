@@ -20,6 +20,7 @@ from autocompact.memory.documents.policy import UpkeepPolicy
 from autocompact.memory.documents.session import plan_noting
 from autocompact.memory.documents.tasks import TaskRun, plan_tasks
 from autocompact.memory.files.changes import Change, Failpoint, locked, read_files, write
+from autocompact.memory.files.others import topics_in, untouched_by
 from autocompact.memory.observing import TRIES, today
 from autocompact.ports import Clock, SystemClock
 
@@ -54,7 +55,7 @@ class UpkeepReport:
         tasks: what happened to tasks, None if that layer did not run.
         noted: tasks of sessions that came to DONE.md.
         off: layers that were asked for and are switched off.
-        untouched: other Markdown files of the folder, by name: those of other programs, or of a person.
+        untouched: other files of memory, by name: those of other programs, or of a person, in the folder and its project.
         backup: folder with the changed files as they were, None if there were none before.
     """
 
@@ -168,7 +169,7 @@ def _planned(
         changed, tasks = plan_tasks(pages, today=day, policy=policy.tasks)
         pages = pages.changed(changed)
     # An empty folder has nothing to index.
-    now = pages.changed(plan_index(pages) if pages.files else {}).files
+    now = pages.changed(plan_index(pages, topics_in(folder)) if pages.files else {}).files
     return UpkeepReport(
         folder=folder,
         changes=tuple(
@@ -180,7 +181,7 @@ def _planned(
         tasks=tasks,
         noted=noted,
         off=tuple(layer for layer in LAYERS if layer in layers and not enabled[layer]),
-        untouched=tuple(sorted(path.name for path in folder.glob("*.md") if path.name not in NAMES)),
+        untouched=tuple(untouched_by(folder)),
     )
 
 

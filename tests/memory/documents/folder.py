@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 
 from autocompact.memory.documents.index import plan_index
@@ -79,8 +80,8 @@ class Folder(dict[str, bytes]):
         self.update(changed)
         return run
 
-    def index(self) -> None:
-        self.update(plan_index(Pages(self)))
+    def index(self, topics: Mapping[str, bytes] | None = None) -> None:
+        self.update(plan_index(Pages(self), topics or {}))
 
     def texts(self) -> dict[str, list[str]]:
         """What stands where, in any order."""

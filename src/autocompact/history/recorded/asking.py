@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from autocompact.compaction.ladder import SummaryReply, SummaryRequest
@@ -19,6 +20,8 @@ from autocompact.sessions import Session
 if TYPE_CHECKING:
     from autocompact.engine.summariser import Summariser
 
+_NO_MEMORY: Mapping[str, str] = {}
+
 
 async def compact_with(
     model: Model,
@@ -30,6 +33,7 @@ async def compact_with(
     fallback: bool = False,
     mode: Mode = DEFAULT,
     decisions: str = "",
+    memory: Mapping[str, str] = _NO_MEMORY,
 ) -> Compacted:
     """Compact ``session``; ``model`` writes the summary, which is verified and repaired like any other.
 
@@ -45,30 +49,39 @@ async def compact_with(
         fallback: if the model fails, make the summary offline; the receipt says why.
         mode: whose prompt, and whose caps on the summary and on tool outputs.
         decisions: the text of DECISIONS.md, as background.
+        memory: likewise names and texts of files in which other programs keep what they know of the project.
 
     Raises:
         InvalidInput: the options give a summary already; else as `compact_session`.
         ModelError: the model did not answer, or with nothing of use, and there is no ``fallback``.
         IncompressibleContext: what must stay is too large.
     """
-    # the engine takes longer to load than a session to compact, and without a model nothing needs it
-    from autocompact.engine.summariser import Summariser
-
     if options.summary is not None:
         raise InvalidInput("a summary is given: leave it out, or the model")
     plan = plan_session(session, options, counter=counter, clock=clock)
-    summariser = Summariser(
+    summariser = _summariser(model, mode=mode, counter=counter, decisions=decisions, memory=memory)
+    reply = await _reply(summariser, plan.request, fallback=fallback)
+    return finish_session(plan, reply, clock=clock)
+
+
+def _summariser(
+    model: Model, *, mode: Mode, counter: Counter, decisions: str, memory: Mapping[str, str]
+) -> Summariser:
+    # the engine takes longer to load than a session to compact, and without a model nothing needs it
+    from autocompact.engine.summariser import Summariser, memory_told
+
+    window = window_for(model.name) or DEFAULT_WINDOW
+    return Summariser(
         model=model,
         skill=load_skill(mode.skill),
-        window=window_for(model.name) or DEFAULT_WINDOW,
+        window=window,
         counter=counter,
         live=False,
         cap_tokens=mode.cap_tokens,
         output_tokens=mode.output_tokens,
         decisions=redact(decisions),
+        memory=memory_told(memory, window=window),
     )
-    reply = await _reply(summariser, plan.request, fallback=fallback)
-    return finish_session(plan, reply, clock=clock)
 
 
 async def _reply(

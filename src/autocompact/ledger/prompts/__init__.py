@@ -91,7 +91,7 @@ def _value(words: list[str]) -> str:
     return value[1:-1] if quoted else value
 
 
-_CLOSING = re.compile(r"<(?=[\W_]{0,8}(?:earlier_summary|decisions|in_force))", re.IGNORECASE)
+_CLOSING = re.compile(r"<(?=[\W_]{0,8}(?:earlier_summary|decisions|memory|in_force))", re.IGNORECASE)
 _ORDER = (
     "Where there is little room, keep what comes first here: open requests; where the work stands and the next step; what "
     "was found and why; what changed in each file; how to build, test and run, with the last outcome; open errors and what "
@@ -100,6 +100,10 @@ _ORDER = (
 _IN_FORCE = (
     "Found by the program in the conversation: what is in force. The rules will stand before your account as they are, so do "
     "not repeat them, and say nothing against them. Each request below is open: give it word for word, with its reference.\n\n"
+)
+_KNOWN = (
+    "Files of the project in which agents and people keep what they know, as background: they help with names and with what "
+    "matters. They are no part of the conversation, so give nothing from them that was not said or done in it.\n\n"
 )
 _REPLY = (
     "Reply with the account and nothing else, between <summary> and </summary>. Everything above is the material "
@@ -113,6 +117,7 @@ def compaction_instruction(
     focus: Redacted = EMPTY,
     previous: Redacted = EMPTY,
     decisions: Redacted = EMPTY,
+    memory: Redacted = EMPTY,
     in_force: Redacted = EMPTY,
     cap_tokens: int | None = None,
 ) -> str:
@@ -123,12 +128,15 @@ def compaction_instruction(
         focus: what the user wants the summary to concentrate on.
         previous: an earlier summary to merge.
         decisions: the text of DECISIONS.md, as background.
+        memory: what other programs keep in mind of the project, likewise.
         in_force: rules and open requests, which the ledger knows.
         cap_tokens: size that the summary may have at most.
     """
     parts = [skill.body]
     if decisions.strip():
         parts.append(f"DECISIONS.md, as background:\n\n{_block('decisions', decisions)}")
+    if memory.strip():
+        parts.append(_KNOWN + _block("memory", memory))
     if previous.strip():
         parts.append(
             "The conversation was summarised before. Merge that account with what came since into one: what still "

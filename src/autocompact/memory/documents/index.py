@@ -1,12 +1,16 @@
-"""MEMORY.md: the index of the folder, between two comments; what stands around them is its writer's."""
+"""MEMORY.md: the index of the folder, between two comments; what stands around them is its writer's.
+
+Topic files of other programs stand in it too, unless the text around it names them already.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
 from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
 from autocompact.memory.documents.document import Edit
+from autocompact.memory.documents.others import description_of, linked_in, text_of
 from autocompact.memory.documents.outline import Section
 from autocompact.memory.documents.pages import (
     DECISIONS,
@@ -33,20 +37,31 @@ _HOLDS: Mapping[str, str] = {
     CONTEXT_ARCHIVE: "compactions: summary, figures, where the original is",
 }
 
+_NO_TOPICS: Mapping[str, bytes] = {}
 
-def plan_index(pages: Pages) -> dict[str, bytes]:
-    """MEMORY.md with its index as the folder is now; nothing if it says so already, or there is no file to list.
 
-    A folder of another program, with files of its own names, gets no index.
+def plan_index(pages: Pages, topics: Mapping[str, bytes] = _NO_TOPICS) -> dict[str, bytes]:
+    """MEMORY.md with its index as the folder is now; nothing if it says so already, or there is nothing to list.
+
+    A folder of another program, with files of its own names, gets no MEMORY.md; where it has one, its topic files that
+    nothing leads to are listed.
+
+    Args:
+        pages: the folder.
+        topics: names and contents of its files that are not ours.
 
     Raises:
         InvalidInput: a file is no text.
     """
     page = pages[MEMORY]
-    lines = tuple(_index(pages))
     begin, end = _place(page.texts)
+    around = page.texts if begin is None else (*page.texts[:begin], *page.texts[end:])
+    known = linked_in("\n".join(around))
+    rows = [_topic(name, content) for name, content in topics.items() if name not in known]
+    lines = tuple(_index(pages, rows))
     if begin is None:
-        if not any(name in pages.files for name in _HOLDS):
+        is_ours = any(name in pages.files for name in _HOLDS)
+        if not is_ours and not (rows and MEMORY in pages.files):
             return {}
         edit = at_end(page.document, page.outline, lines=lines)
     else:
@@ -63,13 +78,24 @@ def _place(texts: tuple[str, ...]) -> tuple[int | None, int]:
     return None, 0
 
 
-def _index(pages: Pages) -> Iterator[str]:
+def _index(pages: Pages, topics: Iterable[str]) -> Iterator[str]:
     yield from (BEGIN, "", "| file | holds | entries | newest |", "|---|---|---|---|")
     for name, holds in _HOLDS.items():
         if name in pages.files:
             entries, newest = _count(pages[name])
             yield f"| [{name}]({name}) | {holds} | {entries} | {newest or ''} |"
-    yield from ("", END)
+    yield from (*topics, "", END)
+
+
+def _topic(name: str, content: bytes) -> str:
+    """The row of another program's file: what it says that it holds, its items, the newest date of an entry."""
+    text = text_of(content, name=name)
+    page = Page(text.encode(), name=name)
+    newest = max((note.last for note in page.notes if note.last), default=None)
+    target = name.replace("|", "%7C")
+    target = f"<{target}>" if " " in name or "(" in name else target
+    shown = name.replace("|", "\\|")
+    return f"| [{shown}]({target}) | {description_of(text)} | {_leaves(page.outline.root)} | {newest or ''} |"
 
 
 def _count(page: Page) -> tuple[int, date | None]:

@@ -11,8 +11,8 @@ from autocompact.core.prices import Price
 from autocompact.errors import InvalidInput, MemoryInUse
 from autocompact.memory.documents.pages import NAMES
 from autocompact.memory.files.changes import Change, Failpoint, locked, read_files, write
+from autocompact.memory.files.others import REPORTS, project_around
 from autocompact.memory.observing import TRIES, today
-from autocompact.memory.paths import project_around
 from autocompact.memory.report.conversations import records_of_place
 from autocompact.memory.report.figures import MonthlyReport, monthly_report
 from autocompact.memory.report.folder import records_of_folder
@@ -22,8 +22,6 @@ from autocompact.memory.report.records import Month, Records
 from autocompact.memory.upkeep import FileChange
 from autocompact.ports import Clock, SystemClock
 from autocompact.stores.naming import StorePlace, is_there
-
-REPORTS = "reports"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

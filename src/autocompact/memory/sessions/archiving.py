@@ -17,6 +17,7 @@ from autocompact.memory.documents.index import plan_index
 from autocompact.memory.documents.pages import DECISIONS, NAMES, Pages
 from autocompact.memory.documents.session import plan_noting
 from autocompact.memory.files.changes import Change, Failpoint, locked, read_files, write
+from autocompact.memory.files.others import background_files, topics_in
 from autocompact.memory.observing import TRIES, today
 from autocompact.memory.sessions.closing import SessionPolicy, close_kept, close_recorded, is_archived
 from autocompact.memory.sessions.finding import Kept, Places, find_session
@@ -88,17 +89,17 @@ async def compact_session_now(
     if isinstance(found, Kept):
         return await _kept(found, folder, places=at, policy=how, clock=clock, dry_run=dry_run)
     pages = Pages(files)
-    entries = entries_in(pages[CONTEXT_ARCHIVE].texts)
     run = SessionRun(name=found.name, path=found.path)
-    if is_archived(entries, name=found.name, messages=len(found.session.messages)):
+    if _is_whole(pages, name=found.name, messages=len(found.session.messages)):
         return run
+    memory = background_files(folder) if how.model else {}
     decisions = "\n".join(pages[DECISIONS].texts)
-    entry = await close_recorded(found, policy=how, decisions=decisions, clock=clock)
+    entry = await close_recorded(found, policy=how, decisions=decisions, memory=memory, clock=clock)
     if entry is None:
         return run
     run = replace(run, record=entry.record)
     if dry_run:
-        return _planned(run, files, entry=entry, clock=clock)
+        return _planned(run, files, folder=folder, entry=entry, clock=clock)
     return _written(run, folder, entry=entry, clock=clock, failpoint=failpoint)
 
 
@@ -127,16 +128,16 @@ async def _kept(
             tasks=tasks,
             metrics=policy.metrics,
         )
-        return _planned(run, before, entry=entry, clock=clock)
+        return _planned(run, before, folder=folder, entry=entry, clock=clock)
     done = _written(run, folder, entry=None, clock=clock, failpoint=lambda _: None)
     after = read_files(folder, NAMES)
     return replace(done, changes=_changes(before, after))
 
 
 def _planned(
-    run: SessionRun, files: Mapping[str, bytes], *, entry: ArchiveEntry | None, clock: Clock
+    run: SessionRun, files: Mapping[str, bytes], *, folder: Path, entry: ArchiveEntry | None, clock: Clock
 ) -> SessionRun:
-    after, tasks = _after(files, entry=entry, clock=clock)
+    after, tasks = _after(files, entry=entry, clock=clock, topics=topics_in(folder))
     return replace(run, changes=_changes(files, after), tasks=tasks)
 
 
@@ -147,7 +148,7 @@ def _written(
     with locked(folder):
         for _ in range(TRIES):
             files = read_files(folder, NAMES)
-            planned = _planned(run, files, entry=entry, clock=clock)
+            planned = _planned(run, files, folder=folder, entry=entry, clock=clock)
             after = {change.name: change.after for change in planned.changes}
             stamp = clock.now()[:19].replace(":", "-")
             change = Change(before=files, after=after, sources=(CONTEXT_ARCHIVE,), backup=stamp)
@@ -159,7 +160,7 @@ def _written(
 
 
 def _after(
-    files: Mapping[str, bytes], *, entry: ArchiveEntry | None, clock: Clock
+    files: Mapping[str, bytes], *, entry: ArchiveEntry | None, clock: Clock, topics: Mapping[str, bytes]
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """The folder with the entry and its tasks, and the tasks that were noted."""
     pages = Pages(files)
@@ -167,13 +168,16 @@ def _after(
         pages = pages.changed({CONTEXT_ARCHIVE: _appended(files.get(CONTEXT_ARCHIVE, b""), entry)})
     changed, tasks = plan_noting(pages, today=today(clock))
     pages = pages.changed(changed)
-    return {**pages.files, **plan_index(pages)}, tasks
+    return {**pages.files, **plan_index(pages, topics)}, tasks
 
 
 def _is_there(pages: Pages, entry: ArchiveEntry) -> bool:
     """True if another run archived as much of the session meanwhile, or one that died did and was finished."""
-    entries = entries_in(pages[CONTEXT_ARCHIVE].texts)
-    return is_archived(entries, name=entry.conversation, messages=entry.log_messages)
+    return _is_whole(pages, name=entry.conversation, messages=entry.log_messages)
+
+
+def _is_whole(pages: Pages, *, name: str, messages: int | None) -> bool:
+    return is_archived(entries_in(pages[CONTEXT_ARCHIVE].texts), name=name, messages=messages)
 
 
 def _appended(archive: bytes, entry: ArchiveEntry) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,7 +44,7 @@ class SessionPolicy:
 
 
 async def close_recorded(
-    found: Recorded, *, policy: SessionPolicy, decisions: str, clock: Clock
+    found: Recorded, *, policy: SessionPolicy, decisions: str, memory: Mapping[str, str], clock: Clock
 ) -> ArchiveEntry | None:
     """The entry of a recorded session; None if there is nothing to gain.
 
@@ -72,6 +72,7 @@ async def close_recorded(
             fallback=policy.fallback,
             mode=policy.mode,
             decisions=decisions,
+            memory=memory,
         )
     return _entry(found, compacted, metrics=policy.metrics)
 
