@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import agent_framework as af
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from pydantic_ai.messages import (
@@ -22,7 +23,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RequestUsage
 
 from autocompact import Compactor, Conversation, MemoryStore
-from autocompact.adapters import langchain, pydantic_ai
+from autocompact.adapters import agent_framework, langchain, pydantic_ai
 from autocompact.adapters.conversations import restored
 from autocompact.core.tokens import Estimator
 from autocompact.engine.following import current
@@ -196,3 +197,22 @@ asyncio.run(main())
     said = done.stdout.splitlines()
     assert "[langchain]" in said[0]
     assert "[pydantic-ai]" in said[1]
+
+
+async def test_a_request_right_behind_a_summary_is_the_very_object_where_the_roles_of_the_api_alternate() -> (
+    None
+):
+    picture = af.Content.from_data(b"a", "image/png")
+    conversation = await opened()
+    messages: list[af.Message] = []
+    for number in range(6):
+        asked = f"Question {number}: " + "which train do we take? " * 20
+        messages += [af.Message("user", [asked]), af.Message("assistant", [f"Train {number}. " * 40])]
+    messages.append(af.Message("user", ["And now?", picture], author_name="Ada"))
+    await conversation.follow(messages[:-1], dialect=agent_framework.BRIDGE)
+    await conversation.compact()
+    summary, asked = await conversation.follow(messages, dialect=agent_framework.BRIDGE)
+    assert asked is messages[-1]
+    assert summary.role == "user"
+    assert "Conversation Summary" in summary.text
+    assert "And now?" not in summary.text

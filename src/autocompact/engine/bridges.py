@@ -97,34 +97,84 @@ class Bridged(Generic[T]):
             written: its items.
             shown: the context in items, the unchanged ones of which are those of ``written``.
         """
-        firsts = {id(items[0]): place for place, items in enumerate(written)}
         back: list[T] = []
         loose: list[Item] = []
-        at = behind = 0
-        while at < len(shown):
-            place = firsts.get(id(shown[at]))
-            whole = written[place] if place is not None else ()
-            if place is not None and list(map(id, whole)) == list(map(id, shown[at : at + len(whole)])):
-                back += self._read(loose, shown, among=messages[behind:place])
-                loose = []
-                back.append(messages[place])
-                behind = place + 1
-                at += len(whole)
-            else:
-                loose.append(shown[at])
-                at += 1
-        return [*back, *self._read(loose, shown, among=messages[behind:])]
+        start = 0
+        for one in (*_unchanged(written, shown), len(messages)):
+            if not isinstance(one, int):
+                loose.append(one)
+                continue
+            back += self._made(loose, shown, written=written[start:one], among=messages[start:one])
+            back += messages[one : one + 1]
+            loose, start = [], one + 1
+        return back
 
-    def _read(self, loose: Sequence[Item], shown: Sequence[Item], *, among: Sequence[T]) -> list[T]:
-        """Read what was made; a message that became one item with a changed neighbour is itself again, one of ``among``."""
-        if not loose:
-            return []
-        made = self.bridge.read([_bare(item, self.bridge.name) for item in loose], names=tool_names(shown))
-        if len(made) <= len(loose):
-            return made
-        dump = self.bridge.dump
-        known = [(dump(message), message) for message in among]
-        return [next((each for value, each in known if value == dump(one)), one) for one in made]
+    def _made(
+        self,
+        loose: Sequence[Item],
+        shown: Sequence[Item],
+        *,
+        written: Sequence[Sequence[Item]],
+        among: Sequence[T],
+    ) -> list[T]:
+        """Read what was made or changed; a message that was joined with such a neighbour is itself again, one of ``among``."""
+        back: list[T] = []
+        new: list[Item] = []
+        start = 0
+        # roles alternate there, so a summary and the request behind it became one item
+        joins = self.bridge.dialect == "anthropic"
+        for item in loose:
+            rest, found = _taken_apart(item, written[start:]) if joins else (item, range(0))
+            if rest is not None:
+                new.append(rest)
+            if found:
+                back += [*self._read(new, shown), *(among[start + each] for each in found)]
+                new, start = [], start + found.stop
+        return [*back, *self._read(new, shown)]
+
+    def _read(self, items: Sequence[Item], shown: Sequence[Item]) -> list[T]:
+        bare = [_bare(item, self.bridge.name) for item in items]
+        return self.bridge.read(bare, names=tool_names(shown)) if bare else []
+
+
+def _unchanged(written: Sequence[Sequence[Item]], shown: Sequence[Item]) -> Iterator[int | Item]:
+    """The place of each message all items of which are shown, and each other item, in the order of ``shown``."""
+    firsts = {id(items[0]): place for place, items in enumerate(written)}
+    at = 0
+    while at < len(shown):
+        place = firsts.get(id(shown[at]))
+        whole = written[place] if place is not None else ()
+        if place is not None and list(map(id, whole)) == list(map(id, shown[at : at + len(whole)])):
+            yield place
+            at += len(whole)
+        else:
+            yield shown[at]
+            at += 1
+
+
+def _taken_apart(item: Item, written: Sequence[Sequence[Item]]) -> tuple[Item | None, range]:
+    """An item without the messages at its end, and their places.
+
+    Args:
+        item: one of Anthropic's API that was made or changed.
+        written: the items of the messages that can be in it.
+    """
+    blocks = _blocks(item)
+    found = range(0)
+    for place in reversed(range(len(written))):
+        own = _blocks(written[place][0]) if len(written[place]) == 1 else []
+        if own and written[place][0]["role"] == item["role"] and blocks[-len(own) :] == own:
+            blocks = blocks[: -len(own)]
+            found = range(place, found.stop or place + 1)
+        elif found:
+            break
+    return ({**item, "content": blocks} if blocks or not found else None), found
+
+
+def _blocks(item: Item) -> list[Any]:
+    if isinstance(item.get("content"), str):
+        return [{"type": "text", "text": item["content"]}]
+    return [*item["content"]]
 
 
 def written_as(message: T, *, bridge: Bridge[T], value: Any) -> list[Item]:
