@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -130,6 +131,16 @@ class Server:
                 return response.status == 200
         except (URLError, ConnectionError):
             return False
+
+    @contextmanager
+    def hanging(self) -> Generator[None]:
+        """It has its connections open and answers nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         if self._process is not None:

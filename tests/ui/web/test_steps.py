@@ -57,8 +57,16 @@ def test_a_server_that_ends_in_mid_turn_loses_nothing_and_the_half_answer_is_mar
         expect(page.locator(".live .prose")).to_contain_text("one two")
         field = page.locator("#field")
         field.fill("what I was about to say")
+        silent = page.locator("#silent")
+        page.evaluate("window.here = true")
+        with server.hanging():
+            expect(silent).to_have_text("The server does not answer.Waiting for it…")
+            expect(silent).to_be_visible()
+        expect(silent).to_be_hidden()
+        assert page.evaluate("window.here"), "it was loaded anew"
         server.kill()
         expect(page.locator("#popup")).to_be_visible()
+        expect(silent).to_be_hidden()
         # NiceGUI's own 2.5 seconds are longer than a person wonders
         expect(page.locator("#popup")).to_have_css("transition-delay", "0.8s, 0.8s")
         server.start()

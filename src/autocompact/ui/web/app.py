@@ -32,6 +32,7 @@ TYPES = {"markdown": "text/markdown", "jsonl": "application/jsonl"}
 ENDINGS = {"markdown": "md", "jsonl": "jsonl"}
 _HEAD = (
     '<link rel="stylesheet" href="/page/page.css"><script src="/page/attach.js" defer></script>'
+    '<script src="/page/alive.js" defer></script>'
     '<script src="/page/page.js" defer></script>'
 )
 _FRAME = 4 * 2**20

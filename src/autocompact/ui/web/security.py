@@ -31,6 +31,8 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 _OPEN = re.compile(r"/(?:c/.*)?|/favicon\.ico|/page/.*|/_nicegui/.*", re.DOTALL)
 """Paths that need no cookie: the page itself, and static files."""
+_ALIVE = "/alive"
+"""Path that is answered at once: the page asks it to see that the server does."""
 _PAGE = re.compile(r"/(?:c/.*)?", re.DOTALL)
 
 _HEADERS = (
@@ -85,6 +87,10 @@ class Guard:
         why = self._refusal(scope, headers)
         if why:
             await _refuse(scope, send, why=why)
+            return
+        if scope["type"] == "http" and scope["path"] == _ALIVE:
+            await send({"type": "http.response.start", "status": 204, "headers": _HEADERS})
+            await send({"type": "http.response.body"})
             return
         await self._app(scope, receive, self._sending(scope, send, headers=headers))
 
