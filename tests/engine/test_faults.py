@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from tests.engine.child import engine
 from tests.engine.support import SUMMARY, TalkingModel, compactor, work
 from tests.house.source import ROOT
 from tests.models.support import ONCE
+from tests.warm import command
 
 pytestmark = pytest.mark.anyio
 NO_BACKGROUND = replace(DEFAULT, background=False)
@@ -36,7 +36,7 @@ NO_BACKGROUND = replace(DEFAULT, background=False)
 
 def child(*arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.engine.child", *map(str, arguments)],
+        [*command("tests.engine.child"), *map(str, arguments)],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

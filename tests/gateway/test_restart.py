@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeProvider
 from tests.gateway.serving import gateway_before
 from tests.gateway.test_compaction import WINDOW, big, listed, send
+from tests.house.source import ROOT
+from tests.warm import command
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +34,8 @@ async def test_after_a_crash_the_next_request_brings_what_was_not_stored(tmp_pat
     database, messages = tmp_path / "gw.db", big(3)
     async with FakeProvider("Fine.") as provider:
         child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.gateway.child", str(database), provider.url, step),
+            *(*command("tests.gateway.child"), str(database), provider.url, step),
+            cwd=ROOT,
             stdout=asyncio.subprocess.PIPE,
         )
         assert child.stdout is not None

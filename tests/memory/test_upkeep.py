@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from autocompact.memory.paths import memory_folder
 from autocompact.memory.upkeep import run_upkeep
 from autocompact.testing.clock import FakeClock
 from tests.memory.child import NOW
+from tests.warm import command
 
 ROOT = Path(__file__).parents[2]
 FILES = {
@@ -148,8 +148,8 @@ def test_killed_at_any_step_the_next_run_brings_it_to_the_same_end(
 
 
 def killed(folder: Path, step: str) -> str:
-    command = [sys.executable, "-m", "tests.memory.child", str(folder), step]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    killing = [*command("tests.memory.child"), str(folder), step]
+    return subprocess.run(killing, cwd=ROOT, capture_output=True, text=True, check=False).stdout
 
 
 def test_many_who_observe_at_once_wait_for_each_other(tmp_path: Path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -12,6 +11,7 @@ import apsw
 
 from autocompact.stores.connection import Connection
 from tests.house.source import ROOT
+from tests.warm import command
 
 
 def connect(path: Path) -> Connection:
@@ -22,7 +22,7 @@ def connect(path: Path) -> Connection:
 def child(*arguments: object) -> subprocess.Popen[str]:
     """A process that runs a command of `tests.stores.child`, talking line by line."""
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.stores.child", *map(str, arguments)],
+        [*command("tests.stores.child"), *map(str, arguments)],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -21,7 +21,11 @@ HERE = Path(__file__).parent
 
 @cache
 def command(program: str = "autocompact") -> list[str]:
-    """What starts a program; the first time in a process of tests, the one that has the modules is started as well."""
+    """What starts a program; the first time in a process of tests, the one that has the modules is started as well.
+
+    Args:
+        program: ``autocompact``, ``compress-context``, or the name of a module, to run as ``python -m`` does.
+    """
     return [sys.executable, "-I", "-S", str(HERE / "client.py"), str(_server()), program]
 
 

@@ -47,7 +47,8 @@ def main() -> None:
         status += piece
     code = int.from_bytes(status, "big", signed=True) if len(status) == 4 else 70
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        if code != -signal.SIGKILL:  # which nobody can handle
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code)
 

@@ -11,25 +11,53 @@ import importlib
 import io
 import json
 import os
+import runpy
 import selectors
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 MODULES = (
+    "autocompact.agents.hook",
+    "autocompact.chat.commands",
     "autocompact.cli.chat",
     "autocompact.cli.compact",
+    "autocompact.cli.counting",
+    "autocompact.cli.health",
     "autocompact.cli.inspect",
     "autocompact.cli.replay",
+    "autocompact.cli.report",
     "autocompact.cli.serving",
+    "autocompact.cli.settings",
+    "autocompact.cli.shelf",
     "autocompact.cli.store",
+    "autocompact.cli.survey",
+    "autocompact.cli.tape",
     "autocompact.cli.upkeep",
     "autocompact.cli.what_if",
     "autocompact.gateway",
+    "autocompact.history.archive",
+    "autocompact.history.incoming",
+    "autocompact.history.library",
+    "autocompact.history.outgoing",
+    "autocompact.history.recorded.inspecting",
+    "autocompact.memory.upkeep",
+    "autocompact.stores.doctor",
+    "autocompact.stores.opening",
+    "autocompact.stores.server_doctor",
+    "autocompact.testing",
+    "autocompact.testing.clock",
+    "autocompact.testing.records",
+    "autocompact.ui.deletion",
+    "autocompact.ui.terminal.dialogue",
     "autocompact.what_if",
+    "apsw",
     "openai",
     "anthropic",
     "pydantic_ai",
@@ -38,7 +66,12 @@ MODULES = (
     "rich.console",
     "tiktoken",
 )
+OURS = ("tests.engine.support", "tests.gateway.serving", "tests.stores.support")
+"""Modules of programs that only tests have."""
+
 STREAMS = 3
+ROOT = Path(__file__).parents[2]
+SESSION = ROOT / "examples" / "sessions" / "fix-invoice-rounding.jsonl"
 
 
 class Server:
@@ -147,8 +180,11 @@ def _prepared(told: dict[str, Any], streams: list[int]) -> Callable[[], None]:
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
     if told["program"] == "compress-context":
         from autocompact.cli.upkeep import main as run
-    else:
+    elif told["program"] == "autocompact":
         from autocompact.cli import main as run
+    else:
+        sys.path[0] = told["cwd"]
+        return partial(runpy.run_module, told["program"], run_name="__main__", alter_sys=True)
     return lambda: sys.exit(run())
 
 
@@ -164,10 +200,25 @@ def _text(number: int, mode: str) -> io.TextIOWrapper:
     )
 
 
+def _compact() -> None:
+    """Compact a session: the vocabulary and the patterns, which take as long as the rest of most commands, are made once."""
+    from autocompact.history.recorded import Options, compact_session
+    from autocompact.models.vocabulary import load_counter
+    from autocompact.ports import SystemClock
+    from autocompact.sessions.read import read_session
+
+    compact_session(
+        read_session(SESSION), Options(window=80_000, to=12_000), counter=load_counter(), clock=SystemClock()
+    )
+    assert threading.active_count() == 1, "a thread does not live on in a forked process"
+
+
 def main(path: str) -> None:
     """Read the modules and serve; in a forked process, run the program."""
-    for name in MODULES:
+    sys.path[0] = str(ROOT)
+    for name in (*MODULES, *OURS):
         importlib.import_module(name)
+    _compact()
     gc.collect()
     gc.freeze()  # pages that no collection touches stay shared
     server = Server(path)
