@@ -190,7 +190,8 @@ def wait_until(met: Callable[[], bool]) -> None:
 
 @contextmanager
 def browsing() -> Generator[Browser]:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    installed = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    chromium = os.environ.get("CHROMIUM") or installed
     assert chromium, "the tests of the page need Chromium: make browser"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
