@@ -2,12 +2,14 @@
 
 ``COMMAND`` begins a command as ``[sys.executable, "-m", "autocompact"]`` does. What runs is a process of its own, with the
 arguments, environment, folder, streams and signals that it was started with; only its modules were read before. What
-tests how a program starts (its imports, its encoding, a stream that is closed) or kills one starts it in the usual way.
+tests how a program starts (its imports, its encoding, a stream that is closed) or kills one from outside starts it in the
+usual way.
 """
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import shlex
 import subprocess
@@ -40,14 +42,13 @@ def scripts(folder: Path) -> Path:
 
 @cache
 def _server() -> Path:
-    """The socket of the one that has the modules; it ends with this process."""
+    """The socket of the one that has the modules; it ends with this process, or with all processes of tests that share it."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
+    if run and hasattr(os, "pidfd_open"):
+        return _shared(Path(tempfile.gettempdir(), f"autocompact-warm-{run}"))
     folder = tempfile.TemporaryDirectory(prefix="autocompact-warm-")
     path = Path(folder.name, "socket")
-    process = subprocess.Popen(
-        [sys.executable, str(HERE / "server.py"), str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n"
+    process = _started(path, stdin=subprocess.PIPE)
 
     def end(owner: int = os.getpid()) -> None:
         if os.getpid() == owner:
@@ -57,3 +58,27 @@ def _server() -> Path:
 
     atexit.register(end)
     return path
+
+
+def _shared(folder: Path) -> Path:
+    """The socket of the one that the first of several processes of tests starts; it ends when their parent does."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / "socket"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            process = _started(path, str(os.getppid()), stdin=subprocess.DEVNULL)
+            assert process.stdout is not None
+            process.stdout.close()
+            process.returncode = 0  # it may outlive this process, and nobody waits for it
+    return path
+
+
+def _started(path: Path, *parent: str, stdin: int) -> subprocess.Popen[bytes]:
+    """One that has the modules, and listens."""
+    process = subprocess.Popen(
+        [sys.executable, str(HERE / "server.py"), str(path), *parent], stdin=stdin, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    return process

@@ -46,6 +46,10 @@ def main() -> None:
     while len(status) < 4 and (piece := connection.recv(4 - len(status))):
         status += piece
     code = int.from_bytes(status, "big", signed=True) if len(status) == 4 else 70
+    _end(code)
+
+
+def _end(code: int) -> None:
     if code < 0:
         if code != -signal.SIGKILL:  # which nobody can handle
             signal.signal(-code, signal.SIG_DFL)

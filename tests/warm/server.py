@@ -1,6 +1,6 @@
-"""``python server.py SOCKET``: has read the modules of our programs, and forks a process for each client that asks.
+"""``python server.py SOCKET [PARENT]``: has read the modules of our programs, and forks a process for each client that asks.
 
-It ends when its stdin does. See `tests.warm`.
+It ends when its stdin does, or when the process PARENT does: then it removes the folder of its socket. See `tests.warm`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import runpy
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -56,6 +57,7 @@ MODULES = (
     "autocompact.testing.records",
     "autocompact.ui.deletion",
     "autocompact.ui.terminal.dialogue",
+    "autocompact.ui.web.app",
     "autocompact.what_if",
     "apsw",
     "openai",
@@ -79,9 +81,11 @@ class Server:
 
     Args:
         path: of the socket to listen on.
+        ends: the file descriptor whose first or last word ends it.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, ends: int) -> None:
+        self._path, self._ends = Path(path), ends
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(path)
         self._listener.listen(64)
@@ -90,16 +94,18 @@ class Server:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ, "client")
         self._selector.register(self._ended, selectors.EVENT_READ, "ended")
-        self._selector.register(0, selectors.EVENT_READ, "stop")
+        self._selector.register(ends, selectors.EVENT_READ, "stop")
         os.set_blocking(self._wakes, False)
         signal.set_wakeup_fd(self._wakes)
         signal.signal(signal.SIGCHLD, _noted)
 
-    def run(self) -> Callable[[], None]:
+    def run(self) -> Callable[[], object]:
         """Serve; returns in each forked process alone, with what runs its program."""
         while True:
             for key, _ in self._selector.select():
                 if key.data == "stop":
+                    if self._ends:
+                        shutil.rmtree(self._path.parent, ignore_errors=True)
                     os._exit(0)
                 elif key.data == "ended":
                     self._tell_how_it_ended()
@@ -109,7 +115,7 @@ class Server:
                 else:
                     self._pass_on(key.data)
 
-    def _accept(self) -> Callable[[], None] | None:
+    def _accept(self) -> Callable[[], object] | None:
         client, _ = self._listener.accept()
         said, streams, _, _ = socket.recv_fds(client, 1 << 20, STREAMS)
         while not said.endswith(b"\n"):
@@ -131,7 +137,7 @@ class Server:
         self._selector.close()
         for each in (self._listener, client, *self._clients.values()):
             each.close()
-        for each in (0, self._ended, self._wakes):
+        for each in {0, self._ends, self._ended, self._wakes}:
             os.close(each)
 
     def _tell_how_it_ended(self) -> None:
@@ -161,7 +167,7 @@ def _noted(_number: int, _frame: object) -> None:
     """Do nothing: a signal wakes the server only if somebody handles it."""
 
 
-def _prepared(told: dict[str, Any], streams: list[int]) -> Callable[[], None]:
+def _prepared(told: dict[str, Any], streams: list[int]) -> Callable[[], object]:
     """Take over what the client was started with."""
     os.setsid()
     for number, stream in enumerate(streams):
@@ -213,7 +219,7 @@ def _compact() -> None:
     assert threading.active_count() == 1, "a thread does not live on in a forked process"
 
 
-def main(path: str) -> None:
+def main(path: str, parent: str = "") -> None:
     """Read the modules and serve; in a forked process, run the program."""
     sys.path[0] = str(ROOT)
     for name in (*MODULES, *OURS):
@@ -221,7 +227,7 @@ def main(path: str) -> None:
     _compact()
     gc.collect()
     gc.freeze()  # pages that no collection touches stay shared
-    server = Server(path)
+    server = Server(path, ends=os.pidfd_open(int(parent)) if parent else 0)
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     run = server.run()
@@ -229,4 +235,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.ui.web.harness import free_port, plain_environment, visiting, wait_until
+from tests.warm import command
 
 
 @contextmanager
@@ -25,8 +25,8 @@ def _serve(folder: Path, *arguments: str) -> Generator[tuple[str, Path]]:
     (folder / ".git").mkdir(exist_ok=True)
     port, said = free_port(), folder / "said"
     environ = plain_environment() | {"XDG_DATA_HOME": str(folder / "data")}
-    command = [sys.executable, "-m", "autocompact", "serve", "--port", str(port), *arguments]
-    with said.open("wb") as told, subprocess.Popen(command, cwd=folder, env=environ, stderr=told) as process:
+    serving = [*command(), "serve", "--port", str(port), *arguments]
+    with said.open("wb") as told, subprocess.Popen(serving, cwd=folder, env=environ, stderr=told) as process:
         try:
             wait_until(lambda: _status(f"http://127.0.0.1:{port}/autocompact/health") == 200)
             yield f"http://127.0.0.1:{port}", said

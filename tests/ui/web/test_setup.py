@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-import sys
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -18,6 +17,7 @@ from autocompact.testing import FakeProvider
 from tests.ui.web.harness import Visit, free_port, plain_environment, shot, visiting, wait_until
 from tests.ui.web.test_axe import complaints
 from tests.ui.web.test_looks import LOW_CONTRAST, TOO_WIDE, UNNAMED
+from tests.warm import command
 
 KEY = "sk-of-the-tests-0123456789"
 NOBODY = "127.0.0.1:9"
@@ -46,10 +46,10 @@ class Serve:
     def start(self) -> None:
         work = self.home / "work"
         work.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "autocompact", "serve", "--port", str(self.port)]
+        serving = [*command(), "serve", "--port", str(self.port)]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                command, cwd=work, env=self._environ, stdout=log, stderr=subprocess.STDOUT
+                serving, cwd=work, env=self._environ, stdout=log, stderr=subprocess.STDOUT
             )
         wait_until(self._is_there)
 
