@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from autocompact.testing import FakeProvider
 from tests.ui.web.harness import Visit, free_port, plain_environment, shot, visiting, wait_until
-from tests.ui.web.test_axe import complaints
+from tests.ui.web.test_axe import PAGE, complaints
 from tests.ui.web.test_looks import LOW_CONTRAST, TOO_WIDE, UNNAMED
 from tests.warm import command
 
@@ -254,7 +254,7 @@ def test_the_card_and_the_settings_fit_a_narrow_screen(
         expect(page.get_by_role("dialog", name="Connect a model")).to_contain_text("LM Studio")
         assert not page.evaluate(TOO_WIDE)
         assert page.evaluate(LOW_CONTRAST) == []
-        assert complaints(page, {}) == []
+        assert complaints(page, {}, part=PAGE) == []
         shot(page, f"connect-narrow-{scheme}")
         page.keyboard.press("Escape")
         page.locator("header summary").click()
@@ -264,6 +264,6 @@ def test_the_card_and_the_settings_fit_a_narrow_screen(
         assert not panel.evaluate("(panel) => panel.scrollWidth > panel.clientWidth")
         assert page.evaluate(LOW_CONTRAST) == []
         assert page.evaluate(UNNAMED) == []
-        assert complaints(page, {}) == []
+        assert complaints(page, {}, part=PAGE) == []
         shot(page, f"settings-narrow-{scheme}")
     context.close()
