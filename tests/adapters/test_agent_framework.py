@@ -189,14 +189,14 @@ class StreamingAgent(Agent):
 
 
 class TestAgentFramework(AdapterConformance):
-    examples = turns(8, long=2_000)
+    examples = turns(5, long=2_000)
 
     def make_agent(self, setting: Setting) -> Agent:
         return Agent(setting)
 
 
 class TestAgentFrameworkStreaming(AdapterConformance):
-    examples = turns(3, long=500)
+    examples = turns(2, long=500)
 
     def make_agent(self, setting: Setting) -> Agent:
         return StreamingAgent(setting)

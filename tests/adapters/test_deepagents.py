@@ -60,7 +60,7 @@ class DeepAgent(Agent):
 
 
 class TestDeepAgents(AdapterConformance):
-    examples = turns(3, long=500)
+    examples = turns(2, long=500)
     window = WINDOW + 4_000  # for the prompt and the eight tools of its own
 
     def make_agent(self, setting: Setting) -> Agent:

@@ -142,7 +142,7 @@ class Agent:
 
 
 class TestGoogleAdk(AdapterConformance):
-    examples = turns(8, long=2_000)
+    examples = turns(5, long=2_000)
 
     def make_agent(self, setting: Setting) -> Agent:
         return Agent(setting)

@@ -115,14 +115,14 @@ class SyncAgent(Agent):
 
 
 class TestLangChain(AdapterConformance):
-    examples = turns(8, long=2_000)
+    examples = turns(5, long=2_000)
 
     def make_agent(self, setting: Setting) -> Agent:
         return Agent(setting)
 
 
 class TestLangChainFromSynchronousCode(AdapterConformance):
-    examples = turns(3, long=500)
+    examples = turns(2, long=500)
 
     def make_agent(self, setting: Setting) -> Agent:
         return SyncAgent(setting)

@@ -157,14 +157,14 @@ class ResponsesAgent(StreamingAgent):
 
 
 class TestOpenAIAgents(AdapterConformance):
-    examples = turns(6, long=2_000)
+    examples = turns(4, long=2_000)
 
     def make_agent(self, setting: Setting) -> Agent:
         return Agent(setting)
 
 
 class TestOpenAIAgentsStreaming(AdapterConformance):
-    examples = turns(3, long=500)
+    examples = turns(2, long=500)
 
     def make_agent(self, setting: Setting) -> Agent:
         return StreamingAgent(setting)

@@ -165,7 +165,7 @@ def test_what_items_cannot_say_comes_back_exactly() -> None:
 
 
 class TestPydanticAI(AdapterConformance):
-    examples = turns(8, long=2_000)
+    examples = turns(5, long=2_000)
 
     def make_agent(self, setting: Setting) -> Agent:
         return Agent(setting)

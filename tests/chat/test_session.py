@@ -176,7 +176,7 @@ async def test_the_model_of_a_conversation_is_switched_and_kept(tmp_path: Path) 
 @pytest.mark.requirement("D1", "D10")
 @pytest.mark.parametrize("model", some(APIS, gate=2))
 async def test_many_turns_with_tools_stay_within_a_window_of_16k(tmp_path: Path, model: str) -> None:
-    last = turns(100, long=400)
+    last = turns(50, long=400)
     (tmp_path / "log.txt").write_text("".join(f"line {number} of the log\n" for number in range(120)))
 
     def answer(request: Received):

@@ -137,7 +137,7 @@ async def test_no_message_breaks_the_messages_of_a_conversation(
         again = await shared.open("task")
         assert again.messages(dialect=dialect) == said
         assert (await again.history())[0].raw == raw
-        for number in range(40):
+        for number in range(20):
             role = "user" if number % 2 else "assistant"
             await again.say(f"Words of turn {number}. " * 60, role=role)
         context = await again.ready()

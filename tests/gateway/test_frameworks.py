@@ -17,7 +17,7 @@ from tests.lengths import turns
 
 pytestmark = pytest.mark.anyio
 
-LONG = (turns(100, long=400), 4, 8_000)
+LONG = (turns(80, long=400), 4, 8_000)
 """Turns, of which one in so many uses the tools, and the window. OpenAI's client walks through each history in a way that
 takes minutes for so many turns."""
 

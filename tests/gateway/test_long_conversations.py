@@ -23,7 +23,7 @@ from tests.lengths import turns
 pytestmark = pytest.mark.anyio
 
 WINDOW = 16_000
-TURNS = turns(200, long=400)
+TURNS = turns(160, long=400)
 EVERY = 4
 """Turns of which one uses the tools. The clients' own work grows with the square of the messages."""
 

@@ -70,7 +70,7 @@ async def test_whatever_is_reported_no_request_goes_upstream_that_is_due_to_be_c
 ) -> None:
     prepared = Prepared(speaker, window=4 * WINDOW)
     compactions: set[str] = set()
-    for number in range(turns(50, long=150)):
+    for number in range(turns(30, long=150)):
         said = talk(speaker, number, words="It printed line after line. " * 180)
         turn = await prepared.ask(speaker.request(said))
         assert turn.kept is not None

@@ -97,7 +97,7 @@ async def test_a_conversation_with_an_odd_message_opens_goes_on_and_is_compacted
 ) -> None:
     path = tmp_path / "chats.db"
     rest = [
-        text_message(n, "user" if n % 2 else "assistant", f"Words of turn {n}. " * 60) for n in range(3, 30)
+        text_message(n, "user" if n % 2 else "assistant", f"Words of turn {n}. " * 60) for n in range(3, 20)
     ]
     as_stored(path, text_message(1, "system", "You are careful."), message, *rest)
     before = body(path, 2)
