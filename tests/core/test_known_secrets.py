@@ -53,6 +53,7 @@ def test_nothing_is_known_of_a_text_without_secrets() -> None:
     assert secrets.find(VALUE) == ()
 
 
+@pytest.mark.uncovered
 def test_the_last_values_are_kept_where_there_are_many() -> None:
     values = [f"kX9vTq2LmZ8wR{number:03}pB" for number in range(MOST_VALUES + 10)]
     secrets = known(*(f"API_KEY={value}" for value in values))
