@@ -9,8 +9,8 @@ UV := $(BIN)/uv
 BASE := .venv/.base
 CHAT := .venv/.chat
 SYNCED := .venv/.synced
-# No test waits for ever: the longest takes a minute of two busy processors. Three on two of them: many wait for a program.
-SHARED_OUT := -n 3 --dist worksteal --timeout 300
+# No test waits for ever: the longest takes a minute of two busy processors.
+SHARED_OUT := --dist worksteal --timeout 300
 # What decides without I/O: all of it is covered by its own tests, and only there coverage costs its time.
 PURE := core ledger compaction memory/documents wire
 SESSION := examples/sessions/fix-invoice-rounding.jsonl
@@ -24,7 +24,7 @@ export UV_PROJECT_ENVIRONMENT := .venv
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-real test-frameworks test-adapters test-clients test-clients-newest clients browser postgres check bench screenshots picture changelog wheel format docs site lint types layers clean
+.PHONY: help run test test-long test-real test-frameworks test-adapters test-clients test-clients-newest clients clients-checked browser postgres check bench screenshots picture changelog wheel format docs site lint types layers clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -48,11 +48,12 @@ run: $(BASE)  ## Compact the example session, then show a chat on http://127.0.0
 		$(BIN)/autocompact serve --port $(PORT); code=$$?; test $$code -eq 130 && exit; \
 		echo 'With another port: make run PORT=8788' >&2; exit $$code
 
+# Two at once for what only computes, four on two processors where many wait for a program, a browser or a server.
 test: $(SYNCED) browser postgres test-frameworks  ## Run all tests; the pure packages must be covered branch by branch
 	$(BIN)/coverage erase
-	$(BIN)/pytest $(SHARED_OUT) $(PURE:%=tests/%) --cov --cov-report=
+	$(BIN)/pytest -n 2 $(SHARED_OUT) $(PURE:%=tests/%) --cov --cov-report=
 	$(BIN)/coverage report --fail-under=100
-	$(BIN)/pytest $(SHARED_OUT) $(PURE:%=--ignore=tests/%) --ignore=tests/adapters
+	$(BIN)/pytest -n 4 $(SHARED_OUT) $(PURE:%=--ignore=tests/%) --ignore=tests/adapters
 
 # In one process: the frameworks take 16 s of a processor to import in each that collects these tests, and three times that
 # where nothing of them is compiled yet.
@@ -89,9 +90,11 @@ test-clients: $(SYNCED)  ## Run real agents and SDKs through the gateway; instal
 test-clients-newest: $(SYNCED)  ## The same with the newest releases of all of them
 	$(BIN)/python tools/real_clients.py --newest
 
-# Two at once, since many tests wait for a program or a network.
+# Two at once, since many tests wait for a program or a network; the longest first, so that nothing runs alone in the end.
 check: $(SYNCED) browser postgres  ## The gate: format, lint, types, layers, tests, adapters, real clients
-	$(MAKE) --no-print-directory --jobs 2 lint layers types test clients test-adapters
+	$(MAKE) --no-print-directory --jobs 2 test lint layers types test-adapters clients-checked
+
+clients-checked: clients
 	$(BIN)/python tools/real_clients.py --no-table
 
 clients: $(SYNCED)  ## Install the agents and SDKs of test-clients
