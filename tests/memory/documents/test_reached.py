@@ -117,6 +117,24 @@ def test_a_task_is_named_by_what_was_reached_and_has_its_figures():
         ("✅ Done\n\nThe limit is now 100, tests pass", "The limit is now 100, tests pass"),
         ("It was off.\nThe fix rounds each line.", "The fix rounds each line"),
         ("Plan of carts written to `docs/cart.md`. Which way?", "Plan of carts written to `docs/cart.md`"),
+        (
+            "With the bug fixed, we can now submit it. Now that it is fixed, we should push the cart.",
+            "Round the cart per line",
+        ),
+        ("The relevant workers are done.\n\nRounded the cart by line.", "Rounded the cart by line"),
+        ("Documented it in [cart.md](/home/ada/shop/cart.md).", "Round the cart per line"),
+        (
+            "Updated it as you said: `cart.py` rounds by line",
+            "`cart.py` rounds by line",
+        ),
+        ("Documented rounding in [cart.md](/home/ada/shop/cart.md:19)", "Documented rounding in cart.md"),
+        ("- Added `decimal` import\n- Rounded the cart by line", "Rounded the cart by line"),
+        ("Added the missing imports", "Added the missing imports"),
+        (
+            "Verified with `pytest`: the cart is added up.\n\nRounded the cart by line.",
+            "Rounded the cart by line",
+        ),
+        ("For your carts (right now)", "Round the cart per line"),
         (f"Renamed {'the handler ' * 30}", f"Renamed {'the handler ' * 30}"[:159] + "…"),
     ],
 )
@@ -133,6 +151,14 @@ def test_the_name_is_what_the_report_says_was_done(report: str, name: str):
         ("It is slow again. Cache the totals of carts", "Cache the totals of carts"),
         ("let's do 2 for now", "Changed src/cart.py"),
         ("why is the cart so slow?", "Changed src/cart.py"),
+        ("Whats the cart total. I thought we round the cart by line.", "Changed src/cart.py"),
+        ("can you try again and test the endpoint of carts", "Changed src/cart.py"),
+        ("Try again with the restarted cart endpoint", "Changed src/cart.py"),
+        ("Also, spawn a worker for carts", "Spawn a worker for carts"),
+        (
+            "Your session of carts has started. Now, you're going to solve it in the cart.",
+            "Changed src/cart.py",
+        ),
         ("<command-name>/plan the carts</command-name>", "Changed src/cart.py"),
         ("It fails.\n```\nround the cart failed\n```", "Changed src/cart.py"),
     ],
@@ -162,6 +188,11 @@ def test_titles_of_commits_are_names_and_a_turn_that_only_commits_is_part_of_wha
     assert told(("fix the refunds", edit(), quiet, "It is in.")) == [
         ("Fix refunds", "done; 1 file: src/cart.py; 5 min")
     ]
+    amended = run("git commit --amend", "[main 2f2e3d4] Round the cart per line\n 1 file changed")
+    tried = run("cd /tmp/try && git commit -m z", "[main 3f2e3d4] try a release")
+    assert [text for text, _ in told(("round it", edit(), own, amended, tried, "Done."))] == [
+        "Round the cart per line"
+    ]
     assert told(*turns) == [
         ("Round the cart per line", "done; 1 file: src/cart.py; commit 1f2e3d4; 5 min"),
         ("Retry uploads", "done; 1 file: src/upload.py; commit 5a6b7c8; 3 min"),
@@ -178,6 +209,7 @@ def test_questions_and_what_changed_nothing_are_no_tasks():
             "Because it rounds once.",
         ),
         ("try it on a copy", edit("/tmp/cart.py"), "It works on the copy."),
+        ("git is stuck in the shop", edit("/home/ada/shop/.git/index.lock"), "It goes on."),
         (
             "change it",
             ("Edit", EDIT, "Error: String to replace not found"),

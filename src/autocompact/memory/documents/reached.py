@@ -39,7 +39,7 @@ LONGEST_NAME = 160
 _LOOKED_AT = 12
 """Statements of a report among which one that says what was done is looked for: further down are details."""
 _NEVER_DONE = ("withdrawn", "superseded", "reverted")
-_TEMPORARY = re.compile(r"/(?:private/|var/)?tmp/|/dev/|.*/\.claude/plans/")
+_TEMPORARY = re.compile(r"/(?:private/|var/)?tmp/|/dev/|.*/\.claude/plans/|(?:.*/)?\.git/(?:.*\.lock|\w+)\Z")
 _TESTS = re.compile(r"\b\d+ (?:tests? )?(?:passed|failed|passing|failing)\b", re.IGNORECASE)
 _FIGURE = re.compile(r"\d+")
 _FAILED = re.compile(r"[1-9]\d* (?:tests? )?fail", re.IGNORECASE)
@@ -55,11 +55,34 @@ _MESSAGE = re.compile(
     r"\bgit (?:-\S+ \S+ )?commit\b[^\n]*?\s-\w*m[ =]?[\"'](?:\$\(cat <<-?\s*\W?\w+\W?\n)?(?P<title>[^\n\"']+)"
 )
 _NOW = re.compile(
-    r"(?<!\.)\b(?:now(?!\()|no longer|jetzt|nun|nicht mehr|désormais|maintenant|ne \w+ plus|ahora|ya no|adesso|agora|теперь|больше не)\b"
+    r"(?<!\.)(?<!right )\b(?:now(?!\(|,? that\b)|no longer|jetzt|nun|nicht mehr|désormais|maintenant|ne \w+ plus|ahora|ya no|adesso|agora|теперь|больше не)\b"
     r"|\A(?:the|this) (?:fix|change|patch|update)\b|现在|不再|今は|ようになりました|이제",
     re.IGNORECASE,
 )
 """A statement that tells what is different since."""
+_PLAN = re.compile(
+    r"(?:\A|, )(?:so |now )?(?:you|we|I) (?:can|could|should|may|might|need|will|must)\b", re.IGNORECASE
+)
+"""What is to come, after what was done: "With the bug fixed, we can now submit"."""
+_ENDED = re.compile(
+    r"[^,;:]{0,60}\b(?:is|are|has|have) (?:all |now |been )*(?:done|finished|complete|completed)",
+    re.IGNORECASE,
+)
+"""That work has ended says nothing of what it was."""
+_POINTING = re.compile(
+    r"(?:[A-Za-z]{3,}ed|made|wrote|rewrote|split) (?:it|this|that|these|those|them|everything)\b[^:]*",
+    re.IGNORECASE,
+)
+"""A deed whose object stands somewhere else: "Documented it in the guide"."""
+_VERIFIED = re.compile(
+    r"(?:verified|tested|checked|validated|confirmed) (?:with|that|by|via|it|in|on|against)\b", re.IGNORECASE
+)
+"""What was done to see that the work is right."""
+_DETAIL = re.compile(r"\w+ (?:the |an? |unused |missing )*\S{0,40} ?imports?(?: \S+){0,4}", re.IGNORECASE)
+"""A deed that goes with every other."""
+_MARKDOWN_LINK = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\)?")
+_SCRATCH = re.compile(r"\bmktemp\b|\b(?:cd|-C) [\"']?(?:/private|/var)?/tmp\b")
+"""A repository made for a try: its commits are none of the session's."""
 _ADVICE = re.compile(r"\b(?:you|we) (?:can|could|should|may|might|need)\b", re.IGNORECASE)
 _ASIDE = re.compile(
     r"\W*\(|(?:this (?!fix|change|patch|update)|these|those|it|it's|good|great|note|if|when|unless|whether)\b",
@@ -71,19 +94,22 @@ _AT = re.compile(r"(?:`[^`]+`|[\w./-]+\.\w{1,5})(?: \([^()]*\))?\s*(?:[-–—:]
 """The file that a statement begins with."""
 _PASTED = re.compile(r"<[a-z/]|```|===|\{|\[[0-9a-f]{7,}|.*(?:\.\w{1,4}:\d+|\b[A-Z]+ +\w+\.\w+:|\bat \S+ \()")
 _REMARK = re.compile(
-    r"(?:\(|(?:I|I've|I'm|I'd|I'll|it|it's|that|that's|this|these|those|there|hmm+|erm+|well|so|but|if|what|why|how|when|where|who|which|is|are|do|does|did"
-    r"|has|have|was|were)\b)|.*(?:\?|？)\Z",
+    r"(?:\(|(?:I|I've|I'm|I'd|I'll|it|it's|that|that's|this|these|those|there|hmm+|erm+|well|so|but|if|(?:what|why|how|when|where|who)(?:'?s)?|which|is|are|do"
+    r"|does|did|has|have|was|were|(?:now,? )?you(?:r|'re)?)\b)|.*(?:\?|？)\Z|.*\bI (?:thought|think|guess|wonder|suppose)\b",
     re.IGNORECASE,
 )
 """What a request says beside what is wanted: a remark, or a question."""
 _CHOICE = re.compile(r"(?:do|option|number|go with|take|use|yes,?) (?:\d|[a-d]\b)", re.IGNORECASE)
 """A choice among what the agent had offered."""
+_AGAIN = re.compile(r"(?:(?:try|do|run|check) (?:it |that |this )?again|retry)\b", re.IGNORECASE)
+"""What is to be done again stands somewhere else."""
 _ASKS_FOR = re.compile(
     r"(?:(?:yes|yeah|ok|okay|sure|great|cool|nice|no|hm+|and|so|then|now|well|also)[,.!]? +)*"
     r"(?:(?:can|could|would|will) (?:we|you)(?: please)?(?: also)?|let's(?: also)?|please|maybe|(?:I'd|I would) like (?:you )?to"
     r"|I (?:want|need) (?:you )?to|kannst du(?: bitte)?|bitte|peux-tu|pouvez-vous|puedes)\s+(?=\S)",
     re.IGNORECASE,
 )
+_LINKING = re.compile(r"\A(?:also|and|then|next|please|ok(?:ay)?|yes),? +(?=\w)", re.IGNORECASE)
 _LABEL = re.compile(r"([^:：]{1,40})[:：]\s+(?=\S)")
 _SPEAKER = re.compile(r"(?:I|we)(?:'ve| have)? (?:also |now |just )?(?=[a-z])", re.IGNORECASE)
 _DEED = re.compile(
@@ -257,7 +283,7 @@ def _files(calls: Iterable[Call], *, cwd: str) -> list[Redacted]:
 def _commits(calls: Iterable[Call]) -> Iterator[Redacted]:
     """Hash and title of each commit; the title alone where git was quiet."""
     for call in calls:
-        if call.outcome and not call.outcome.failed:
+        if call.outcome and not call.outcome.failed and not _SCRATCH.search(call.action.command):
             made = edited(call.outcome.counts, committed) or edited(call.action.command, _quiet_commit)
             if made:
                 yield made
@@ -282,7 +308,8 @@ def _name(done: _Done) -> Redacted:
     if not titles and not told and done.is_alone:
         titles = done.commits
     if titles:
-        return _cut(joined("; ", (edited(commit, _title) for commit in titles)))
+        # a commit that was made anew (amended, rebased) has its title twice
+        return _cut(joined("; ", dict.fromkeys(edited(commit, _title) for commit in titles)))
     told = told or edited(done.turn.report, _headed) or edited(done.turn.request.text, _wanted)
     return _cut(told or filled("Changed {}", joined(", ", done.files)))
 
@@ -306,6 +333,12 @@ def _reached(report: str) -> str:
 
 def _rank(statement: str, plain: str) -> int | None:
     """How surely a statement tells what was done, 0 the most; None if it does not. ``plain`` is without its label."""
+    if _POINTING.fullmatch(plain) or _ENDED.fullmatch(plain) or _PLAN.search(plain):
+        return None
+    if _VERIFIED.match(plain):
+        return None
+    if _DETAIL.fullmatch(plain):
+        return 4
     if _DEED.match(plain):
         return 0
     if (at := _AT.match(plain)) and _DEED.match(plain, at.end()):
@@ -343,7 +376,7 @@ def _statements(report: str) -> Iterator[str]:
 
 def _plain(statement: str) -> str:
     """The statement without a mark, a label such as "Summary:" and who says it."""
-    statement = _MARK.sub("", statement)
+    statement = _MARKDOWN_LINK.sub(r"\1", _MARK.sub("", statement))
     label = _LABEL.match(statement)
     if label and not _says(label[1]):
         statement = statement[label.end() :]
@@ -377,8 +410,10 @@ def _wanted(request: str) -> str:
             continue
         for sentence in sentences(" ".join(line.strip(" -*•").split())):
             polite = _ASKS_FOR.match(sentence)
-            wanted = sentence[polite.end() :].rstrip("?？ ") if polite else sentence
-            is_other = _CHOICE.match(wanted) or (polite is None and _REMARK.match(wanted))
+            wanted = sentence[polite.end() :].rstrip("?？ ") if polite else _LINKING.sub("", sentence)
+            is_other = (
+                _CHOICE.match(wanted) or _AGAIN.match(wanted) or (polite is None and _REMARK.match(wanted))
+            )
             if says_something(wanted) and not is_other:
                 return wanted[:1].upper() + wanted[1:]
     return ""
