@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Generator
@@ -192,7 +193,7 @@ def _site(body: str) -> Generator[str]:
 
 
 _TRIES = """
-async (home) => {
+async ([home, file]) => {
   const tried = {};
   const get = async (name, path, options) => {
     try { const got = await fetch(home + path, options); tried[name] = got.type + " " + (await got.text()).length; }
@@ -209,7 +210,7 @@ async (home) => {
     socket.onerror = () => done("refused");
   });
   tried.script = await new Promise((done) => {
-    const script = Object.assign(document.createElement("script"), {src: home + "/page/page.js"});
+    const script = Object.assign(document.createElement("script"), {src: home + file});
     script.onload = () => done("loaded");
     script.onerror = () => done("refused");
     document.head.append(script);
@@ -224,9 +225,10 @@ def test_a_page_of_another_origin_can_neither_read_nor_post(browser: Browser, se
     page = context.new_page()
     page.goto(server.url)
     expect(page.locator("#field")).to_be_visible()
+    file = page.locator("script[src$='/page.js']").get_attribute("src")
     with _site("<p>hello</p>") as site:
         page.goto(site)
-        tried = page.evaluate(_TRIES, server.url)
+        tried = page.evaluate(_TRIES, [server.url, file])
         page.evaluate(
             "(home) => document.body.append(Object.assign(document.createElement('iframe'), {src: home}))",
             server.url,
@@ -305,6 +307,11 @@ def test_the_page_says_what_it_may_load(server: Server) -> None:
     response = connection.getresponse()
     headers = {name.lower(): value for name, value in response.getheaders()}
     body = response.read().decode()
+    (style,) = re.findall(r'"(/page/[0-9a-f]{12}/page\.css)"', body)
+    connection.request("GET", style)
+    kept = connection.getresponse()
+    assert kept.status == 200
+    assert kept.headers["cache-control"] == "public, max-age=31536000, immutable"
     connection.close()
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy

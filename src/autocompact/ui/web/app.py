@@ -8,12 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from pathlib import Path
 from typing import get_args
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
-from fastapi.staticfiles import StaticFiles
 from nicegui import Client, core, ui
 
 from autocompact.chat import ChatService, ChatSession
@@ -25,16 +23,11 @@ from autocompact.ui.web.addresses import disposition
 from autocompact.ui.web.attaching import serve_attachments
 from autocompact.ui.web.diagrams import frame_folder, serve_frame
 from autocompact.ui.web.security import App, Guard
+from autocompact.ui.web.static import ASSETS, KeptFiles, assets_hash
 from autocompact.ui.web.tab import Tab, first_conversation
 
-ASSETS = Path(__file__).parent / "assets"
 TYPES = {"markdown": "text/markdown", "jsonl": "application/jsonl"}
 ENDINGS = {"markdown": "md", "jsonl": "jsonl"}
-_HEAD = (
-    '<link rel="stylesheet" href="/page/page.css"><script src="/page/attach.js" defer></script>'
-    '<script src="/page/alive.js" defer></script>'
-    '<script src="/page/page.js" defer></script>'
-)
 _FRAME = 4 * 2**20
 """Bytes that a page may send at once: the longest message (`autocompact.ui.web.composer.MOST`) in UTF-8."""
 
@@ -70,9 +63,10 @@ def page_app(
             services.clear()
 
     app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
-    app.mount("/page", StaticFiles(directory=ASSETS))
-    frame = frame_folder(token)
-    head = _HEAD + serve_frame(app, folder=frame)
+    version = assets_hash()
+    app.mount(f"/page/{version}", KeptFiles(directory=ASSETS))
+    frame = frame_folder(token, version=version)
+    head = _head(version) + serve_frame(app, folder=frame)
     _exports(app, services)
     _messages(app, services)
     uploads = Uploads()
@@ -97,6 +91,13 @@ async def _load_model(service: ChatService) -> None:
     first, *_ = await service.models()
     with suppress(AutocompactError):  # shown when the page is opened
         service.preload(first.name)
+
+
+def _head(version: str) -> str:
+    scripts = ("attach.js", "alive.js", "page.js", "diagrams.js")
+    return f'<link rel="stylesheet" href="/page/{version}/page.css">' + "".join(
+        f'<script src="/page/{version}/{name}" defer></script>' for name in scripts
+    )
 
 
 def _exports(app: FastAPI, services: list[ChatService]) -> None:

@@ -16,16 +16,22 @@ from pathlib import Path
 
 import nicegui
 from fastapi import FastAPI
-from fastapi.staticfiles import StaticFiles
 
-_FRAME = Path(__file__).parent / "assets" / "diagrams"
+from autocompact.ui.web.static import ASSETS, KeptFiles
+
 _MERMAID = Path(nicegui.__file__).parent / "elements" / "mermaid" / "dist"
 """The mermaid that NiceGUI brings for its own element."""
 
 
-def frame_folder(token: str) -> str:
-    """The path that the frame's files are served under, from the secret of the page; it begins and ends with ``/``."""
-    return f"/diagrams/{hmac.digest(token.encode(), b'the frame of diagrams', 'sha256').hex()[:32]}/"
+def frame_folder(token: str, *, version: str) -> str:
+    """The path that the frame's files are served under; it begins and ends with ``/``.
+
+    Args:
+        token: the secret of the page.
+        version: of the page's assets.
+    """
+    name = f"the frame of diagrams {version} {nicegui.__version__}"
+    return f"/diagrams/{hmac.digest(token.encode(), name.encode(), 'sha256').hex()[:32]}/"
 
 
 def serve_frame(app: FastAPI, *, folder: str) -> str:
@@ -37,6 +43,6 @@ def serve_frame(app: FastAPI, *, folder: str) -> str:
     """
     if not (_MERMAID / "index.js").is_file():
         return ""
-    app.mount(f"{folder}mermaid", StaticFiles(directory=_MERMAID))
-    app.mount(folder.removesuffix("/"), StaticFiles(directory=_FRAME))
-    return f'<meta name="diagrams" content="{folder}"><script src="/page/diagrams.js" defer></script>'
+    app.mount(f"{folder}mermaid", KeptFiles(directory=_MERMAID))
+    app.mount(folder.removesuffix("/"), KeptFiles(directory=ASSETS / "diagrams"))
+    return f'<meta name="diagrams" content="{folder}">'

@@ -3,7 +3,9 @@
 "use strict";
 
 (() => {
-  const folder = document.querySelector("meta[name=diagrams]").content;
+  const meta = document.querySelector("meta[name=diagrams]");
+  if (!meta) return; // there is no mermaid
+  const folder = meta.content;
   const SECONDS = 10; // for one diagram
   const LOADING = 60; // seconds until mermaid is there, on a slow computer
   const LONGEST = 20_000; // characters of a source; what is longer could hold up browsers that give the frame no process of its own
