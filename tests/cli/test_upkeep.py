@@ -116,12 +116,13 @@ def _recorded(folder: Path, name: str, *, ran_in: Path) -> Path:
 def test_confirmations_behind_a_comma_and_in_words_make_rules_and_others_are_named(
     folder: Path, compress: Compress
 ):
-    noted = "- 2020-01-02: Bar, confirmed 9 times\n- 2020-01-03: Baz (confirmed seven times)\n"
+    noted = "- 2020-01-02: Bar, confirmed 9 times\n- 2020-01-03: Baz (confirmed seven times)\n- 2020-01-03: Selten, 8-fach bestätigt\n"
     (folder / "OBSERVATIONS.md").write_text(f"{noted}- 2020-01-04: Quux dreimal bestätigt\n")
     done = compress("--dir", folder, "--observations")
     assert "rule 3: Bar" in done.err
     assert "rule 4: Baz" in done.err
-    assert "not read: OBSERVATIONS.md:3: 'dreimal bestätigt' may be confirmations, so it stays" in done.err
+    assert "rule 5: Selten" in done.err
+    assert "not read: OBSERVATIONS.md:4: 'dreimal bestätigt' may be confirmations, so it stays" in done.err
     assert (folder / "OBSERVATIONS.md").read_text() == "- 2020-01-04: Quux dreimal bestätigt\n"
 
 
@@ -132,6 +133,17 @@ def test_confirmations_behind_a_comma_and_in_words_make_rules_and_others_are_nam
         ("Old (n=8)", "(n=8)"),
         ("Old (seen by 8 people)", "(seen by 8 people)"),
         ("Old 👍👍👍👍👍", "👍👍👍👍👍"),
+        ("Old — confirmed on 8 occasions", "confirmed on 8 occasions"),
+        ("Old (eight)", "(eight)"),
+        ("Old - 8 confs", "8 confs"),
+        ("Alt (8fach)", "(8fach)"),
+        ("Alt (bei acht Gelegenheiten bestätigt)", "(bei acht Gelegenheiten bestätigt)"),
+        ("Vieux (vu huit fois)", "(vu huit fois)"),
+        ("Viejo (en ocho ocasiones)", "(en ocho ocasiones)"),
+        ("Viejo\n  - Veces: ocho", "- Veces: ocho"),
+        ("旧（共八次）", "（共八次）"),
+        ("旧\n  - 次数：八", "- 次数：八"),
+        ("古い（八回）", "（八回）"),
         ("Old\n  - 8 confirmations", "- 8 confirmations"),
         ("Old\n  - Confirmed by Ann, Bob, Cy, Dan and Eve", "- Confirmed by Ann, Bob, Cy, Dan and Eve"),
     ],

@@ -31,9 +31,9 @@ _HAN: Words = {**dict(zip("一二三四五六七八九", range(1, 10), strict=Tr
 _TEN = "十"
 
 _CONFIRMED = r"(?:confirm\w*|bestätig\w*|conferm\w*|подтвержд\w*|确认|確認|확인)"
-_TIMES = r"(?:times|[x×]|mal|fois|veces|vezes|volte|раз|次|回|회)"
+_TIMES = r"(?:times|-?(?:fold|fach)|[x×]|mal|fois|veces|vezes|volte|раз|次|回|회)"
 _BY_LENGTH = "|".join(sorted(_WORDS, key=len, reverse=True))
-NUMBER = rf"(?:\d{{1,6}}|(?<!\w)(?:{_BY_LENGTH})(?=mal\b|\W|\Z)|[{''.join(_HAN)}{_TEN}]{{1,3}})"
+NUMBER = rf"(?:\d{{1,6}}|(?<!\w)(?:{_BY_LENGTH})(?=(?:mal|fach|fold)\b|\W|\Z)|[{''.join(_HAN)}{_TEN}]{{1,3}})"
 """A regular expression without groups for a number in figures or words, for use with ``re.IGNORECASE``."""
 _COUNTS = (
     f"({NUMBER})\\s*(?:{_TIMES}\\s*)?{_CONFIRMED}",
@@ -48,6 +48,10 @@ _BEHIND = re.compile(
     rf"(?:\s[–—|·-]+\s+|[,;.:]\s+|\s*[，；。：、]\s*)(?!confirm\s)((?:{_BARE}|(?:seen|observed)\s+(?:twice|thrice)\b)[^–—()\[\]]*)[.*_\s]*\Z",
     re.IGNORECASE,
 )
+_ALONE = re.compile(
+    rf"[共计計约約已]?({_BY_LENGTH}|[{''.join(_HAN)}{_TEN}]{{1,3}})(?:mal|fach|fold|[次回票人件遍度個个名번회])?",
+    re.IGNORECASE,
+)
 CONFIRM = re.compile(f"{NUMBER}\\s*(?:{_TIMES}\\s*)?{_CONFIRMED}|{_CONFIRMED}", re.IGNORECASE)
 """Finds the word for confirmations, with the count before it."""
 FIGURE = re.compile(
@@ -55,10 +59,15 @@ FIGURE = re.compile(
     re.IGNORECASE,
 )
 """Matches a count that a field has as its value."""
+_OCCASIONS = (
+    "occasions?|people|persons?|users|reviewers|colleagues|runs|projects|gelegenheiten|personen|leuten|kollegen|läufen|projekten"
+    "|reprises|personnes|utilisateurs|ocasiones|personas|usuarios"
+)
 # A count with a word beside it that only counts have, wherever it stands: "Users confirmed 5 times that it is slow".
 _SURELY = re.compile(
     f"{NUMBER}\\s*{_TIMES}\\s*{_CONFIRMED}|(?!confirm\\s){_CONFIRMED}\\s*[:=：]?\\s*{NUMBER}\\s*{_TIMES}"
     rf"|(?!confirm\s){_CONFIRMED}\s+(?:once|twice|thrice)\b|\b(?:once|twice|thrice)\s+{_CONFIRMED}"
+    rf"|(?!confirm\s){_CONFIRMED}\s+(?:on|at|by|in|bei|von|an|à|par|en|por)\s+{NUMBER}\s+(?:{_OCCASIONS})\b"
     rf"|{NUMBER}\s*(?:confirmations?|bestätigungen|confirmaciones|confirmações|conferme|подтверждени\w+)(?!\w)",
     re.IGNORECASE,
 )
@@ -88,6 +97,12 @@ def read_number(text: str, *, after: str = "") -> int:
     if word == "once" and after.lstrip().lower().startswith("vec"):
         return 11
     return _WORDS[word] if word in _WORDS else _han(word)
+
+
+def number_in(token: str) -> int:
+    """The number that a word alone says, by itself or with what counts behind it (``eight``, ``achtfach``, ``八回``); else 0."""
+    match = _ALONE.fullmatch(token)
+    return 0 if match is None else read_number(match[1])
 
 
 def _han(text: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from autocompact.memory.documents.counts import counts_in, doubtful_count, read_number
+from autocompact.memory.documents.counts import counts_in, doubtful_count, number_in
 from autocompact.memory.documents.dates import without_dates
 
 TICKS = "✓✔✅☑"
@@ -28,6 +28,7 @@ _LOOSE = re.compile(
     rf"(?<!UTC)(?<!GMT)\s((?:[x×]\s?|\+)\d{{1,3}}|\d{{1,3}}\s?[x×]|\d{{1,3}}/\d{{1,3}}|{_SIGNED}"
     r"|(?:counts?|n|votes?|hits?|conf\w*|stimmen|voix|votos)\s?[:=]\s?\d{1,3}"
     r"|\d{1,3}\s(?:votes?|upvotes|likes|hits|occurrences|sightings|stimmen|voix|votos)|\d{1,3}\s?票"
+    r"|(?<=[,;–—-] )\d{1,3}\s(?:times|mal|fois|veces|volte|raz|conf\w*)"
     rf"|{_MARKS.replace('1', '2')})" + _END,
     re.IGNORECASE,
 )
@@ -35,7 +36,7 @@ _ROMAN = re.compile(r"[IVX]{2,}|[Il|]{2,}")
 _TOKEN = re.compile(r"[^\s,;，；、]+")
 _ALPHABET = r"a-zßà-öø-ɏ"
 _FIGURE = re.compile(
-    r"[~≈<>≥≤+×x=]*\d{1,3}[+×x]?|\d{1,3}/\d{1,3}|\w{1,12}[=:：]\d{1,3}"
+    r"[~≈<>≥≤+×x=]*\d{1,3}(?:[+×x]|-?(?:fold|fach|mal|times|fois|veces))?|\d{1,3}/\d{1,3}|\w{1,12}[=:：]\d{1,3}"
     rf"|[^\W\d_{_ALPHABET}]*\d{{1,3}}[^\W\d_{_ALPHABET}]+|[^\W\d_{_ALPHABET}]+\d{{1,3}}",
     re.IGNORECASE,
 )
@@ -51,6 +52,11 @@ _UNITS = frozenset(
     " sekunden minuten stunden tage wochen monate jahre secondes heures jours semaines mois ans segundos minutos horas días"
     " semanas meses años".split()
 )
+_TIMES = frozenset(
+    "times mal fois veces vezes volte раз seen observed gesehen beobachtet vu vue observé visto vista occasions reprises gelegenheiten ocasiones".split()
+)
+"""Words beside a number that make a count of it."""
+_MOST_WORDS = 4
 _IN_SESSIONS = re.compile(
     r"\s*(?:[-*+]\s+)?(?:\*\*)?(?:(?:seen |noted )?in )?\d{1,3} (?:\w+ )?sess\w+", re.IGNORECASE
 )
@@ -66,8 +72,11 @@ _NAMED = re.compile(
 def doubtful_end(text: str) -> str:
     """The figure or marks in brackets or alone at the end of ``text`` that may be its confirmations, "" if there are none."""
     end = text[-_FAR:]
-    if (match := _BRACKETS.search(end)) and may_count(match[1]):
-        return match[0].strip()
+    if match := _BRACKETS.search(end):
+        # a number in words is one behind a text, and may be the text itself
+        is_number = number_in(match[1].strip()) > 1 and len(match[0].strip()) < len(text.strip())
+        if is_number or may_count(match[1]):
+            return match[0].strip()
     if match := _LOOSE.search(end):
         return match[0].strip()
     return doubtful_count(text)
@@ -83,13 +92,13 @@ def may_count(words: str) -> bool:
 
 
 def _is_word_count(tokens: Sequence[str]) -> bool:
-    """True of ``eight votes``: a number above one, as a word, and one word more."""
-    if len(tokens) != 2 or tokens[1].lower() in _UNITS:
+    """True of a number above one as a word, with what it counts: ``eight votes``, ``seen eight times``."""
+    place = next((at for at, token in enumerate(tokens) if number_in(token) > 1), None)
+    if place is None or len(tokens) > _MOST_WORDS:
         return False
-    try:
-        return not tokens[0].isdecimal() and read_number(tokens[0]) > 1
-    except KeyError:
-        return False
+    after = tokens[place + 1].lower() if place + 1 < len(tokens) else ""
+    is_alone = place == 0 and len(tokens) == 2
+    return after not in _UNITS and (is_alone or not _TIMES.isdisjoint(token.lower() for token in tokens))
 
 
 def _may_count_at(tokens: Sequence[str], place: int) -> bool:
@@ -103,6 +112,6 @@ def doubtful_line(line: str) -> str:
     if (match := _NAMED.match(line)) and match[1].lower().strip() not in _NUMBERED:
         value = match[2].strip(" .*_")
         # A sentence with a figure in it is a sentence.
-        if len(_TOKEN.findall(value)) <= 3 and may_count(value):
+        if number_in(value) > 1 or (len(_TOKEN.findall(value)) <= 3 and may_count(value)):
             return line.strip()
     return line.strip() if counts_in(line) or _IN_SESSIONS.match(line) or _BY.match(line) else ""
