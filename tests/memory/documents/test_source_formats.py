@@ -427,3 +427,30 @@ def test_a_rule_takes_the_form_of_the_last_one(last: str, new: str):
     folder.put(OBSERVATIONS, "- Lint first (5 confirmations)\n")
     folder.upkeep()
     assert folder.text(RULES).startswith(f"{last}\n\n{new}\n\n- Why:")
+
+
+@pytest.mark.requirement("C2")
+def test_rules_whose_words_stand_below_their_heading_are_read_and_go_on_in_that_form():
+    folder = Folder()
+    before = (
+        "# Rules\n\n## Rule #1\n\nBe brief,\n  always\n\n- Why: time\n\n## Rule #2\n\n- Confirmations: 5\n"
+    )
+    folder.put(RULES, before)
+    folder.put(OBSERVATIONS, "- Lint first (5 confirmations)\n- 2026-10-03: be brief, always\n")
+    assert [(note.number, note.text, note.why) for note in folder.notes(RULES)] == [
+        (1, "Be brief, always", "time"),
+        (2, "Rule #2", ""),
+    ]
+    run = folder.upkeep()
+    assert (run.merged, [each.number for each in run.escalated]) == (("be brief, always",), [3])
+    assert "\n\n## Rule #3\n\nLint first\n\n- Why:" in folder.text(RULES)
+    assert "  always (1 confirmation: 2026-10-03)\n" in folder.text(RULES)
+    assert [note.text for note in folder.notes(RULES)][2] == "Lint first"
+    folder.put(RULES, "## Week 3\n\nText.\n\n## Phase 2\n\nText.\n")
+    assert folder.notes(RULES) == ()
+    folder.put(RULES, "## Rule #4\n\n<!-- none -->\n\n## Rule #5\n\nUse rg\nWhy: fast\n\n## Rule #6")
+    assert [(note.number, note.text, note.why) for note in folder.notes(RULES)] == [
+        (4, "Rule #4", ""),
+        (5, "Use rg", "fast"),
+        (6, "Rule #6", ""),
+    ]

@@ -47,10 +47,12 @@ _LABEL = 3
 _NARROW = 60
 """Nobody who lets an editor wrap lines has it at fewer columns."""
 _HASHES = re.compile(r"\s*#{1,6}\s+")
-_RULE = re.compile(
-    r"(?:(?:rule|regel|règle|regla|regola|правило|规则|ルール|r)\s*[#№-]?\s*|#)?(\d{1,6})\s*[:.)–—-]+\s+",
-    re.IGNORECASE,
+_RULE_WORD = r"(?:rule|regel|règle|regla|regola|правило|规则|ルール|r)"
+_RULE = re.compile(rf"(?:{_RULE_WORD}\s*[#№-]?\s*|#)?(\d{{1,6}})\s*[:.)–—-]+\s+", re.IGNORECASE)
+BARE_RULE = re.compile(
+    rf"(#{{1,6}}\s+(?:{_RULE_WORD}\s*[#№-]?|[#№])\s*)(\d{{1,6}})[.:]?[\s#]*\Z", re.IGNORECASE
 )
+"""The heading of a rule whose words stand below it, "## Rule #2": what stands before the number, and that."""
 _GROUP = frozenset(
     "week of day session sessions notes observation observations updated last log sprint the month on from to until"
     " done tasks completed number no new old recent".split()
@@ -292,12 +294,16 @@ def _as_note(
     if dialect.numbered and (match := _RULE.match(texts[section.start][lines[0][1] :])):
         found.number = int(match[1])
         lines[0] = (section.start, lines[0][1] + match.end())
+    elif dialect.numbered and (match := BARE_RULE.match(texts[section.start])):
+        found.number = int(match[2])
+        lines = _first_paragraph(texts, section, dialect=dialect) or lines
     read_head(found, texts, lines=lines, dialect=dialect)
     if dialect.labelled and next(_labelled(texts, section), None):
         return None
     inner = section.sections[0].start if section.sections else section.end
     # What is indented belongs to an item, and so may be a field of that.
-    read_body(found, texts, lines=range(section.body, inner), dialect=dialect, indented=False)
+    body = max(section.body, lines[-1][0] + 1)
+    read_body(found, texts, lines=range(body, inner), dialect=dialect, indented=False)
     mark = "#" * section.level
     note = _note(
         found, start=section.start, end=section.end, form="heading", mark=mark, lines=lines, texts=texts
@@ -310,6 +316,26 @@ def _as_note(
     apart = _apart(texts, section, dialect=dialect)
     end = _trimmed(texts, section.body, end=apart[0].start) if apart else section.end
     return replace(note, end=end, rest=_rest([*found.rest, *texts[inner:end]])), apart
+
+
+def _first_paragraph(
+    texts: Sequence[str], section: Section, *, dialect: Dialect
+) -> Sequence[tuple[int, int]]:
+    """The lines, each with its first column, of the paragraph that a section begins with; none if it begins otherwise."""
+    body = _body(section)
+    start = next((line for line in body if texts[line].strip()), body.stop)
+    lines: list[tuple[int, int]] = []
+    for line in range(start, body.stop):
+        text = texts[line]
+        if (
+            not text.strip()
+            or NESTED.match(text)
+            or begins_field(text, dialect)
+            or text.lstrip().startswith("<!--")
+        ):
+            break
+        lines.append((line, len(text) - len(text.lstrip())))
+    return lines
 
 
 def _apart(texts: Sequence[str], section: Section, *, dialect: Dialect) -> Sequence[Section]:

@@ -10,7 +10,7 @@ from datetime import date
 from autocompact.memory.documents.dialects import NAMES, OF_RULES
 from autocompact.memory.documents.document import Edit
 from autocompact.memory.documents.meaning import Difference
-from autocompact.memory.documents.notes import Note
+from autocompact.memory.documents.notes import BARE_RULE, Note
 from autocompact.memory.documents.pages import Page
 from autocompact.memory.documents.tables import Table, table_of
 from autocompact.memory.documents.wording import across, at_end, listed, quoted
@@ -68,11 +68,16 @@ def adding(page: Page, notes: Sequence[Note], *, today: date) -> list[Edit]:
     if last is not None and table is not None:
         rows = [_as_row(note, n, table=table, today=today) for n, note in enumerate(notes, first)]
         return [Edit(start=last.end, end=last.end, lines=tuple(rows))]
-    lead, end = _form(page, last)
+    is_bare = last is not None and last.form == "heading" and BARE_RULE.match(page.texts[last.start])
+    lead, end = (is_bare[1], "") if is_bare else _form(page, last)
     lines = [
         line
         for n, note in enumerate(notes, first)
-        for line in ("", *_as_heading(note, lead=f"{lead}{n}{end}", today=today))
+        for line in (
+            "",
+            *([f"{lead}{n}", ""] if is_bare else []),
+            *_as_heading(note, lead="" if is_bare else f"{lead}{n}{end}", today=today),
+        )
     ]
     return [at_end(page.document, page.outline, lines=lines[1:])]
 
