@@ -108,10 +108,45 @@ def test_a_patch_names_each_file_with_what_it_does() -> None:
         ("echo a > b.txt; echo c >> b.txt", [("b.txt", "created")]),
         ("run 2>/dev/null.x", []),
         ("ls", []),
+        ("mv a.py src/b.py lib/", [
+            ("a.py", "deleted"), ("lib/a.py", "created"), ("src/b.py", "deleted"), ("lib/b.py", "created"),
+        ]),
+        ("mv a.py b.py src/lib", [
+            ("a.py", "deleted"), ("src/lib/a.py", "created"), ("b.py", "deleted"), ("src/lib/b.py", "created"),
+        ]),
+        ("mv -f a.py ../", [("a.py", "deleted")]),
+        ("mv -v", []),
+        ("sed -i.bak 's/a b/c/' a.py", [("a.py", "edited")]),
+        ("sed -E -i s/a/b/ a.py && sed -n '1,9p' a.py", [("a.py", "edited")]),
+        ("sed --in-place s/a/b/ 'a.py'", [("a.py", "edited")]),
+        ("rm -f a.txt && make > a.txt", [("a.txt", "created")]),
+        ("make > a.txt; cat a.txt; rm a.txt; cat a.txt", [("a.txt", "deleted")]),
+        ("cat a.txt; make > a.txt", [("a.txt", "created")]),
     ],
-)
+)  # fmt: skip
 def test_plain_file_commands_are_seen(command: str, files: list[tuple[str, Effect]]) -> None:
     assert list(shell_files(redact(command))) == files
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        """node -e "console.log(require('./a').map(x => x.id))" """,
+        "jq '.[] | select(.size > 5.5 )'",
+        "git commit -m 'Rename a.py -> b.py for clarity'",
+        "echo 'done; rm a.py '",
+        "echo 'cut off => x.id )",
+        "make # then cat it > a.py",
+    ],
+)
+def test_what_stands_in_quotes_or_a_comment_is_no_command(command: str) -> None:
+    assert shell_files(redact(command)) == ()
+
+
+def test_quotes_in_a_comment_or_behind_a_backslash_hold_nothing() -> None:
+    command = "# don't\nrm a.py\n# isn't\necho it\\'s > b.txt; cat 'c.py'"
+
+    assert shell_files(redact(command)) == (("a.py", "deleted"), ("b.txt", "created"), ("c.py", "read"))
 
 
 def test_the_text_of_a_here_document_is_no_command() -> None:

@@ -93,10 +93,17 @@ HEREDOC = re.compile(
 """A here-document: its mark, its end, what follows on the line of the mark, and its text, which is no command."""
 
 _SHELL_FILE = re.compile(
-    r"(?:^|[\n;&|][ \t]*+)(?P<verb>(?:git )?(?:rm|mv)|cat|head|tail|less|nl|sed -i|sed -n|sed)\s"
+    r"(?:^|[\n;&|][ \t]*+)(?P<verb>(?:git )?(?:rm|mv)|cat|head|tail|less|nl|sed)\s"
     r"(?P<rest>[^\n;&|<>]*)"
     r"|(?:\S\s+|\d)?(?P<to>>>?)\s?(?P<out>[\w~./-]*[\w-]\.\w{1,5})(?=[\s;&|)]|$)"
 )
+_QUOTED = re.compile(
+    r"(?P<kept>\\.|'[\w~./@+-]*+'|\"[\w~./@+-]*+\")|'[^']*+(?:'|\Z)|\"(?:\\.|[^\"\\])*+(?:\"|\Z)|(?<!\S)#[^\n]*+",
+    re.DOTALL,
+)
+"""What a shell takes as text, or as a comment: a name in quotes is kept, since it may be a file's."""
+
+_IN_PLACE = re.compile(r"(?<!\S)(?:-[Ernsuz]*i|--in-place)")
 _ARGUMENT = re.compile(r"(?<!\S)['\"]?([\w~./@+-]*[\w@+-]/?[\w.@+-]*)['\"]?(?!\S)")
 _LOOKS_LIKE_FILE = re.compile(r".*[\w-](?:\.[A-Za-z]\w{0,5}|/[\w.-]+)\Z|[A-Z]\w+file\Z")
 _SUBSTITUTES = re.compile(r"[sy]/")
@@ -182,25 +189,57 @@ def patched_files(text: Redacted) -> tuple[tuple[Redacted, Effect], ...]:
 
 
 def shell_files(command: Redacted) -> tuple[tuple[Redacted, Effect], ...]:
-    """The files that a command line plainly reads, writes or removes."""
+    """The files that a command line plainly reads, writes or removes, with what came of each in the end."""
     found: dict[str, Effect] = {}
-    for match in _SHELL_FILE.finditer(HEREDOC.sub(r"\1\3", command[:2000])):
+    line = _QUOTED.sub(lambda match: match["kept"] or "''", HEREDOC.sub(r"\1\3", command[:2000]))
+    for match in _SHELL_FILE.finditer(line):
         if match["out"]:
             if not match["out"].startswith("/dev/"):
-                found.setdefault(match["out"], "edited" if match["to"] == ">>" else "created")
-            continue
-        words = _ARGUMENT.findall(match["rest"])
-        paths = [word for word in words if _LOOKS_LIKE_FILE.match(word) and not _SUBSTITUTES.match(word)]
-        found.update(_shell_effects(match["verb"], paths))
+                _note(found, {match["out"]: "edited" if match["to"] == ">>" else "created"})
+        else:
+            _note(found, dict(_shell_effects(match["verb"], match["rest"])))
     return tuple((Redacted(path), effect) for path, effect in found.items())
 
 
-def _shell_effects(verb: str, paths: list[str]) -> dict[str, Effect]:
-    if verb.endswith("rm"):
-        return dict.fromkeys(paths, "deleted")
+def _note(found: dict[str, Effect], effects: Mapping[str, Effect]) -> None:
+    """Add what a command does to files; one that is read after it was changed was changed."""
+    for path, effect in effects.items():
+        before = found.get(path, "read")
+        if before == "read" or effect == "deleted":
+            found[path] = effect
+        elif before == "deleted" and effect != "read":
+            found[path] = "created"
+
+
+def _shell_effects(verb: str, rest: str) -> Iterator[tuple[str, Effect]]:
+    """Path and effect for each file among the arguments ``rest`` of a command."""
+    words = (word for word in _ARGUMENT.findall(rest) if not word.startswith("-"))
+    paths = [word for word in words if _LOOKS_LIKE_FILE.match(word) and not _SUBSTITUTES.match(word)]
     if verb.endswith("mv"):
-        return {path: "created" if index else "deleted" for index, path in enumerate(paths)}
-    return dict.fromkeys(paths, "edited" if verb == "sed -i" else "read")
+        yield from _moved(rest, paths)
+        return
+    effect: Effect = "read"
+    if verb.endswith("rm"):
+        effect = "deleted"
+    elif verb == "sed" and _IN_PLACE.search(rest):
+        effect = "edited"
+    for path in paths:
+        yield path, effect
+
+
+def _moved(rest: str, paths: Sequence[str]) -> Iterator[tuple[str, Effect]]:
+    """What ``mv`` does to the files ``paths`` among its arguments: into a folder each goes under its own name."""
+    words = [word.strip("'\"") for word in rest.split() if not word.startswith("-")]
+    target = words[-1] if words else ""
+    into = target if len(words) > 2 or target.endswith("/") else ""
+    for path in paths:
+        if path == target:
+            if not into:
+                yield path, "created"
+            continue
+        yield path, "deleted"
+        if _ARGUMENT.fullmatch(into):
+            yield f"{into.rstrip('/')}/{path.rpartition('/')[2]}", "created"
 
 
 def _of_text(call: RedactedCall, words: frozenset[str]) -> Action:
