@@ -15,13 +15,10 @@ import pytest
 from inline_snapshot import snapshot
 
 from autocompact.ui.text import visible
+from tests import warm
 from tests.cli.program import ANTHROPIC, CODING, OPENAI, Ended, Program, environment, started
 from tests.sessions.claude_lines import Claude, call, result, text
 
-_PROGRAMS = {
-    "autocompact": "import sys; from autocompact.cli import main; sys.exit(main())",
-    "compress-context": "import sys; from autocompact.cli.upkeep import main; sys.exit(main())",
-}
 COMMANDS = (
     "list",
     "show x",
@@ -362,9 +359,9 @@ def test_deleting_takes_a_conversation_out_of_the_archives_and_says_what_goes_an
     tmp_path: Path,
 ) -> None:
     def run(*arguments: str, program: str = "autocompact") -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", _PROGRAMS[program], *arguments]
         env = {**environment(), "XDG_DATA_HOME": str(tmp_path / "data")}
-        return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
+        started = [*warm.command(program), *arguments]
+        return subprocess.run(started, cwd=project, env=env, capture_output=True, text=True, check=False)
 
     project = tmp_path / "project"
     (project / ".autocompact").mkdir(parents=True)

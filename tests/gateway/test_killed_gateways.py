@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -24,6 +23,7 @@ from tests.gateway.wrong_clock import WrongClock
 from tests.house.source import ROOT
 from tests.lengths import some
 from tests.stores.cluster import Cluster
+from tests.warm import command
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E7"), pytest.mark.requirement("E9")]
 
@@ -37,7 +37,7 @@ async def mortal(
 ) -> AsyncGenerator[Callable[[int, list[Any]], Awaitable[list[str]]]]:
     """Sends messages to a gateway that dies at a step; what came of it, see `tests.gateway.mortal`."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.gateway.mortal", database, provider.url),
+        *(*command("tests.gateway.mortal"), database, provider.url),
         cwd=ROOT,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -76,7 +76,8 @@ async def test_a_gateway_may_die_at_any_step_of_a_request_and_another_one_goes_o
     ):
         await send(url, said())
         done, *steps = await ask(-1, said())
-        assert (done, {step.partition(":")[0] for step in steps}) == ("done", WORK)
+        found = {step.partition(":")[0] for step in steps}
+        assert (done, found - {"renew"}) == ("done", WORK)  # a lease is renewed where the computer is slow
         chosen = some(range(len(steps)), gate=4)
         for step in chosen:
             assert await ask(step, said()) == ["killed"], (step, steps)

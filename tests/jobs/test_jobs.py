@@ -44,6 +44,7 @@ from tests.cli.test_serve import ended
 from tests.engine.support import HeldModel, TalkingModel, step
 from tests.house.source import ROOT
 from tests.stores.cluster import USER, Cluster
+from tests.warm import command
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E9")]
 
@@ -393,7 +394,7 @@ async def test_the_job_of_a_worker_that_was_killed_is_done_by_another_one(
 async def mortal_workers(url: ServerUrl) -> AsyncGenerator[Callable[[str, int], Awaitable[str]]]:
     """Begins a job in a process that dies at a step; how that ended, see `tests.jobs.child`."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.jobs.child", url.url),
+        *(*command("tests.jobs.child"), url.url),
         cwd=ROOT,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
