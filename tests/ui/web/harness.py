@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
@@ -25,7 +26,6 @@ from autocompact.core.messages import ToolCall
 from autocompact.testing import Answer, FakeProvider
 from autocompact.testing.provider import Received
 from tests.house.source import ROOT
-from tests.warm import command
 
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 SECONDS = 60.0
@@ -117,8 +117,8 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        started = [*command("tests.ui.web.child"), str(self.port), str(self.db), str(self.folder)]
-        self._process = subprocess.Popen([*started, self._settings], cwd=ROOT, env=self._environ)
+        command = [sys.executable, "-m", "tests.ui.web.child", str(self.port), str(self.db), str(self.folder)]
+        self._process = subprocess.Popen([*command, self._settings], cwd=ROOT, env=self._environ)
         wait_until(self._answers)
         with urlopen(self.url, timeout=2 * SECONDS):
             pass  # the first page also waits for the packages of its model
@@ -147,12 +147,6 @@ class Server:
             self._process.kill()
             self._process.wait()
             self._process = None
-            wait_until(self._is_gone)
-
-    def _is_gone(self) -> bool:
-        """What was started is gone a moment after what stands for it."""
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) != 0
 
 
 def plain_environment() -> dict[str, str]:
