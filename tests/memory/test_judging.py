@@ -44,7 +44,15 @@ def test_all_pairs_are_judged_in_one_request_without_secrets():
 
 
 def test_what_is_no_verdict_or_two_of_one_pair_judges_nothing():
-    assert judged("They are all the same.\n1 same\n1 different\n2 perhaps\n99 same")[0] == {}
+    assert (
+        judged("They are all the same.\n1 same\n1 different\n2 perhaps\n3 same, no: different\n99 same")[0]
+        == {}
+    )
+
+
+def test_forms_in_which_models_reply_are_read():
+    reply = 'Pair 1: **same**\n{"pair": 2, "verdict": "contradicts"}\n| 3 | different |'
+    assert list(judged(reply)[0].values()) == ["same", "contradicts", "different"]
 
 
 def test_a_negation_is_pointed_out_and_only_a_verdict_that_weighs_it_is_another_one():

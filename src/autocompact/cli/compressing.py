@@ -11,6 +11,7 @@ from autocompact.cli import memory
 from autocompact.cli.defaults import loaded
 from autocompact.cli.models import chosen_model
 from autocompact.cli.running import run
+from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput, ModelError
 from autocompact.history.paths import database_path
 from autocompact.memory.documents.observations import Verdicts
@@ -140,11 +141,16 @@ def _judged(asked: Asked, settings: Settings, *, ahead: Mapping[str, bytes]) -> 
     looked = run_upkeep(asked.folder, layers=["observations"], policy=policy, dry_run=True, ahead=ahead)
     if (found := looked.observations) is None:
         return {}
+    pairs = [*found.alike, *found.contradictions, *found.distant]
     try:
-        return run(_asked(model, [*found.alike, *found.contradictions, *found.distant]))
+        verdicts = run(_asked(model, pairs))
     except ModelError as error:
         tell(f"pairs of observations are not judged: {error}")
         return {}
+    if len(verdicts) < len(pairs):
+        told = plural(len(pairs), "pair")
+        tell(f"{model.name} judged {len(verdicts):,} of {told} of observations; the others stay as they are")
+    return verdicts
 
 
 async def _asked(model: Model, pairs: Sequence[Pair]) -> Verdicts:
