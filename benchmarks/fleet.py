@@ -312,7 +312,11 @@ async def gateways(cluster: Cluster, *, requests: int, each: int) -> None:
         url = cluster.for_programs()
         async with FakeProvider("Fine.", window=200_000) as provider:
             ports = [free_port() for _ in range(count)]
-            running = [serving(provider, "--port", port, "--db", url, "--window", 200_000) for port in ports]
+            # cold: one that is forked elsewhere has its processor time in another process
+            running = [
+                serving(provider, "--port", port, "--db", url, "--window", 200_000, cold=True)
+                for port in ports
+            ]
             processes = [await one.__aenter__() for one in running]
             try:
                 await talked(ports, range(2 * count), each=each)
