@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.compaction.modes import DEFAULT
+from autocompact.compaction.record import Compaction
 from autocompact.compaction.repair import problems
 from autocompact.core.budget import Breaker, Policy
 from autocompact.core.messages import Message, Text
@@ -366,3 +367,31 @@ async def test_a_full_disk_at_the_threshold_stops_nobody() -> None:
     store.full = True
     before = conversation.context()
     assert await conversation.ready() == before
+
+
+async def test_a_model_is_not_paid_on_each_turn_for_summaries_that_cannot_be_stored() -> None:
+    class Full(MemoryStore):
+        """Gives leases, and stores messages, but no compaction."""
+
+        async def commit(
+            self,
+            key: Key,
+            *,
+            records: Sequence[Compaction] = (),
+            active: str | None,
+            expected: str | None,
+            fence: int,
+            state: bytes | None = None,
+        ) -> None:
+            raise StoreUnavailable("half a character in the words of the system: \ud83d")
+
+    model = TalkingModel()
+    mode = replace(NO_BACKGROUND, policy=Policy(ratio=0.2))
+    conversation = await compactor(model=model, store=Full(), mode=mode).open("task")
+    while not conversation.should_compact():
+        await conversation.say("word " * 50)
+        await conversation.say("Done.", role="assistant")
+    for _ in range(6):
+        await conversation.ready()
+    assert conversation.internals.replica.state.breaker.is_open
+    assert len(model.requests) == Breaker().most

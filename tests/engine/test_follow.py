@@ -234,6 +234,12 @@ async def test_what_the_provider_reported_is_what_the_meter_goes_by(client: Clie
     await conversation.heard(b'{"choices": []}')  # a response that reports nothing
     with pytest.raises(InvalidInput, match="the reply is of type NoneType"):
         await conversation.heard()
+    wrong: Any = 12.5
+    with pytest.raises(InvalidInput, match="prompt is of type float"):
+        await conversation.heard(usage=Usage(prompt=wrong))
+    said = [*said, client.reply("Bye."), client.user("Bye.")]
+    await conversation.follow(said, dialect=client.dialect)
+    assert (await conversation.history())[-2].usage is None, "what was refused is not stored either"
 
 
 async def test_what_was_reported_before_a_compaction_is_not_stored_as_usage_of_the_new_context() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -253,6 +254,40 @@ async def test_a_pin_set_while_a_compaction_is_made_is_kept_by_it() -> None:
     assert "Please round item 0 as well." in [m.text for m in conversation.context().messages]
 
 
+async def test_what_is_pinned_while_a_compaction_waits_or_is_made_is_kept_by_it_and_weighed() -> None:
+    conversation = await worked()
+    preview = await conversation.records.preview()
+    assert preview is not None
+    await conversation.records.note("The boss is Ada.")
+    await conversation.records.note("tax")  # a word that the summary has anyway
+    applied = await conversation.records.apply(preview)
+    assert conversation.context().messages[1].text.count("- The boss is Ada.\n") == 1
+    assert "- tax\n" in applied.summary
+    assert applied.receipt.tokens_after == conversation.internals.replica.cost().tokens
+    assert applied.receipt.tokens_after > preview.receipt.tokens_after
+
+
+async def test_a_result_that_is_pinned_is_shown_again_where_it_was_a_stub() -> None:
+    store = MemoryStore()
+    conversation = await compactor(store=store, window=8_000).open("task")
+    other = await compactor(store=store, window=8_000).open("task")
+    number = 0
+    while conversation.records.active is None:
+        await step(conversation, number, lines=12)
+        await conversation.ready()
+        number += 1
+    *_, mask = conversation.records.active.masks
+    assert mask.seq > conversation.records.active.through_seq
+    await other.internals.replica.sync()
+    before = other.context().cost.tokens
+    await conversation.records.pin(mask.seq)
+    await other.internals.replica.sync()
+    (pinned,) = await conversation.history(from_seq=mask.seq, through_seq=mask.seq)
+    for held in (conversation, other):
+        assert pinned in held.context().messages
+        assert held.context().cost.tokens > before
+
+
 async def test_pins_have_a_budget_and_name_what_is_pinned() -> None:
     conversation = await worked()
     with pytest.raises(InvalidInput, match="at most 900 may be pinned"):
@@ -264,6 +299,16 @@ async def test_pins_have_a_budget_and_name_what_is_pinned() -> None:
         await conversation.records.note("  ")
     with pytest.raises(InvalidInput, match="pinned are"):
         await conversation.records.unpin(3)
+    wrong: Any
+    for wrong in (True, 1.0, "1"):
+        with pytest.raises(InvalidInput, match=f"a whole number, not by {wrong!r}"):
+            await conversation.records.pin(wrong)
+    wrong = 5
+    with pytest.raises(InvalidInput, match="not int"):
+        await conversation.records.note(wrong)
+    await conversation.records.note("Half an emoji: \ud83d")
+    again = await load_conversation(conversation.internals.replica.shared, conversation.internals.replica.key)
+    assert (again.records.pins, again.records.notes) == ((), ("Half an emoji: \ufffd",))
     await conversation.append(Message(seq=0, role="user", parts=(Text(text="Other."),), replaces=5))
     with pytest.raises(InvalidInput, match="was replaced"):
         await conversation.records.pin(6)

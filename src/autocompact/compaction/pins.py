@@ -111,7 +111,10 @@ def with_pins(record: Compaction, pins: Collection[int], *, log: Transcript) -> 
 
 def with_notes(record: Compaction, notes: Iterable[Redacted]) -> Compaction:
     """``record`` with each of the pinned texts in its summary: those that it lacks stand under `PINNED` as well."""
-    missing = joined("", (filled("- {}\n", note) for note in notes if note not in record.summary))
+    lines = (filled("- {}\n", note) for note in notes)
+    # as a line of its own: words in the midst of a sentence may say the opposite of what was pinned
+    has = f"\n{record.summary}\n"
+    missing = joined("", (line for line in lines if f"\n{line}" not in has))
     if not missing:
         return record
     at = record.summary.find(PINNED)

@@ -271,7 +271,7 @@ class Conversation:
             usage: what was reported, where the response is not at hand, as after a stream.
 
         Raises:
-            InvalidInput: neither is given, or the reply is no response.
+            InvalidInput: neither is given, the reply is no response, or what it reports is no usage.
         """
         following = self._following
         if usage is not None:
@@ -283,8 +283,9 @@ class Conversation:
         # not an error: compatible servers leave usage out
         if reported is None:
             return
-        following.usage = reported
+        # it checks them: what is refused here must not be stored with the reply later
         self.report(reported, sent=following.sent)
+        following.usage = reported
 
     async def say(self, text: str, *, role: Role = "user", usage: Usage | None = None) -> Message:
         """Add a message of plain words."""

@@ -233,6 +233,9 @@ class Records:
             InvalidInput: there is no such message, or the pins would take more than a quarter of the window.
         """
         replica = self._replica
+        # stored as it is, and what is no number could not be read again
+        if type(seq) is not int:
+            raise InvalidInput(f"a message is pinned by its seq, a whole number, not by {seq!r}")
         await replica.sync()
         if not 1 <= seq <= len(replica):
             raise InvalidInput(f"no message {seq}: the conversation has 1..{len(replica)}")
@@ -247,8 +250,12 @@ class Records:
         """Keep ``text`` verbatim in every later summary.
 
         Raises:
-            InvalidInput: it is empty, or the pins would take more than a quarter of the window.
+            InvalidInput: it is empty or no text, or the pins would take more than a quarter of the window.
         """
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - not every caller is typed
+            raise InvalidInput(f"a text is pinned, not {type(text).__name__}: pin a message with `pin`")
+        # half a surrogate pair, such as a cut emoji, cannot be stored
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if not text.strip():
             raise InvalidInput("there is nothing to pin in an empty text")
         await self._store(lambda stored: stored.noted(text.strip()), grows=True)

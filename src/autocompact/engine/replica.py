@@ -19,12 +19,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from autocompact.compaction.pins import with_pins
+from autocompact.compaction.pins import with_notes, with_pins
+from autocompact.compaction.receipts import weigh
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Context, Transcript, View
 from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Message, Usage
 from autocompact.core.redacted import Redactor
+from autocompact.core.redaction import redact
 from autocompact.core.tokens import Cost, message_cost, size
 from autocompact.core.usage import Load
 from autocompact.engine.shared import Shared
@@ -445,8 +447,7 @@ class Replica:
             self.check_same_log(rewrites)
             if not self.admits(record):
                 raise Conflict(CHANGED)
-            # a pin that came while the summary was made must hold from the first context on
-            record = replace(with_pins(record, self.state.pins, log=self.transcript), status="active")
+            record = replace(self._with_pinned(record), status="active")
             # covered messages are released from memory; the store has them
             transcript = self.transcript.after(record)
             view = View(transcript, record)
@@ -467,6 +468,15 @@ class Replica:
         if state.breaker.is_open and not before.is_open:
             self._emit_breaker()
         return record
+
+    def _with_pinned(self, record: Compaction) -> Compaction:
+        """``record``, which may be older than a pin, with all that is pinned now: it must hold from the first context on."""
+        pinned = with_pins(record, self.state.pins, log=self.transcript)
+        pinned = with_notes(pinned, map(redact, self.state.notes))
+        if pinned == record:
+            return record
+        # the receipt says what this context weighs
+        return weigh(pinned, self.transcript, before=self.cost(), overhead=self.state.meter.overhead)
 
     async def _commit(
         self, stored: EngineState | None, *, records: Sequence[Compaction] = (), active: str, fence: int
@@ -549,10 +559,13 @@ class Replica:
             )
 
     async def bring_back(self, seq: int, *, whole: Transcript) -> None:
-        """Show a message again that was folded before it was pinned, with its step."""
+        """Show a message again that was folded or masked before it was pinned, with its step."""
         async with self._lock:
             active = self.active
-            if active is None or self.shows(seq) or seq > active.through_seq:
+            if active is None:
+                return
+            is_stub = any(mask.seq == seq for mask in active.masks)
+            if not is_stub and self.shows(seq):
                 return
             record = with_pins(active, [seq], log=whole)
             await self._commit(None, records=[record], active=active.id, fence=0)
@@ -570,4 +583,7 @@ class Replica:
 
 def _shown(record: Compaction | None) -> tuple[object, ...]:
     """The fields of a record that decide which context it gives."""
-    return (record.id, record.through_seq, record.keep, record.standing, record.summary) if record else ()
+    if record is None:
+        return ()
+    masked = [(mask.seq, mask.part) for mask in record.masks]
+    return (record.id, record.through_seq, record.keep, record.standing, record.summary, masked)

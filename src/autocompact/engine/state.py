@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from operator import attrgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -171,8 +172,14 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True):
 
     def synced(self, stored: EngineState) -> ConversationState:
         """After the store was found to hold our log: another program may have pinned, or counted a failure."""
-        # these two are told by messages and meter, which this process has seen and the store need not have
-        kept = replace(stored, peak=max(stored.peak, self.stored.peak), request=self.stored.request)
+        # these two are told by messages and meter, which this process has seen and the store need not have;
+        # failures in a row end with another compaction only, so where the store has fewer, ours could not be stored
+        kept = replace(
+            stored,
+            peak=max(stored.peak, self.stored.peak),
+            request=self.stored.request,
+            breaker=max(stored.breaker, self.breaker, key=attrgetter("failures")),
+        )
         return replace(self, stored=kept)
 
     def appended(self, message: Message, *, tokens: int, sent: Load | None, window: int) -> ConversationState:
@@ -288,6 +295,8 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True):
 
     def failed(self, reason: str, *, used: int, fixed: int) -> ConversationState:
         """After an automatic compaction failed at ``used`` metered tokens; several in a row open the breaker."""
+        # half a surrogate pair, as a provider's error can hold, cannot be stored
+        reason = reason.encode(errors="replace").decode()
         breaker = self.breaker.failed(reason, tokens=used, fixed=fixed)
         return replace(self, stored=replace(self.stored, breaker=breaker))
 
