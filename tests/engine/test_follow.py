@@ -309,6 +309,14 @@ async def test_json_is_an_item_too() -> None:
     assert len(told) < len(many)
 
 
+async def test_the_same_object_may_stand_in_a_list_more_than_once() -> None:
+    again, answer = b'{"role":"user","content":"Go on."}', b'{"role":"assistant","content":"Done."}'
+    said = [json.dumps(item).encode() for item in talk(CLIENTS[0], 40)] + [answer, again] * 3
+    told = await (await opened(MemoryStore())).follow(said)
+    assert len(told) < len(said)
+    assert told[-1] is again
+
+
 BAD: list[tuple[Any, Item, str]] = [
     (None, {}, "messages is of type NoneType: give the whole list"),
     ("Hello.", {}, "messages is of type str: give the whole list"),

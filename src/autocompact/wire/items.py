@@ -95,9 +95,8 @@ class Items:
         exported = renderer.export([*shown, *context[first:]], own=self._parsed, standing=standing)
         made = _same if isinstance(self._given[-1], bytes) else json.plain
         items = {id(raw): item for raw, item in zip(self.raws, self._given, strict=True)}
-        equal = dict(
-            zip(self.raws, items, strict=True)
-        )  # the renderer may hand back the bytes of an earlier list
+        # the renderer may hand back the bytes of an earlier list; the very same bytes may stand in this one twice
+        equal = {raw: id(raw) for raw in self.raws}
         own = [id(raw) if id(raw) in items else equal.get(raw) for raw in exported.messages]
         return [
             made(raw) if at is None else items[at] for at, raw in zip(own, exported.messages, strict=True)
