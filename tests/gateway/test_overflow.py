@@ -12,6 +12,7 @@ import pytest
 from autocompact.core.messages import Dialect
 from autocompact.testing import Answer, FakeProvider, Received, Recorded
 from autocompact.testing.provider import Flavour, Reply
+from tests.gateway.searches import indexed, names
 from tests.gateway.serving import gateway_before
 from tests.gateway.speakers import SPEAKERS, Json, Speaker, Wire, encoded
 
@@ -37,7 +38,11 @@ def long_history(speaker: Speaker, turns: int = 50) -> list[Json]:
 
 async def asked_of(provider: FakeProvider, speaker: Speaker, body: Json) -> tuple[int, str, bytes]:
     """Status, what the gateway did, and the answer."""
-    async with gateway_before(provider, window=TOLD) as url, aiohttp.ClientSession() as session:
+    store = indexed()  # so that a smaller request brings the memory tools
+    async with (
+        gateway_before(provider, store=store, window=TOLD) as url,
+        aiohttp.ClientSession() as session,
+    ):
         status, headers, told = await Wire(session, url, path=speaker.path).post(encoded(body))
     return status, headers.get("x-autocompact-action", ""), told
 
@@ -136,6 +141,7 @@ async def test_there_is_one_retry_and_then_the_upstreams_answer_as_it_is(
         through = await asked_of(provider, speaker, body)
     assert (through[0], json.loads(through[2])) == (status, json.loads(direct))
     assert len(provider.requests) == 2
+    assert "memory_search" in names(provider.requests[1])
 
 
 @by_api

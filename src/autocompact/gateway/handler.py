@@ -263,6 +263,8 @@ class Handler:
                 turn, ours = smaller, tuple(smaller.headers())
                 response = await self._sent(exchange, turn)
                 head = Head(response)
+                if response.status in _TOOL_ERRORS:
+                    await head.look()  # too large again says nothing about the tools
             # out of an answer that cannot be read, our calls could not be taken
             refused = _may_refuse_tools(head) or head.is_sealed
             if turn.memory is not None and request is not None and refused:
