@@ -229,3 +229,34 @@ def test_an_event_keeps_its_name_with_other_data() -> None:
         with_payload(b"event: x\r\ndata: old\r\n\r\n", b'{"a":\n1}') == b'event: x\ndata: {"a":\ndata: 1}\n\n'
     )
     assert payload(b"data:a\ndata: b\n\n") == b"a\nb"
+
+
+def test_blocks_of_a_model_that_thinks_stay_blocks_over_all_rounds() -> None:
+    """Mistral's thinking models answer with a list of blocks where others have a text."""
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "I should look."}]}
+    call = {"id": "a", "type": "function", "function": {"name": "memory_search", "arguments": "{}"}}
+    said: list[Any] = [
+        {"role": "assistant", "content": [thought], "tool_calls": [call | {"index": 0}]},
+        {"role": "assistant", "content": [thought]},
+        {"role": "assistant", "content": "In herons."},
+    ]
+    ends = ["tool_calls", None, "stop"]
+    events = [
+        {"id": "1", "choices": [{"index": 0, "delta": message, "finish_reason": end}]}
+        for message, end in zip(said, ends, strict=True)
+    ]
+    lines = [b"data: " + json.dumps(event).encode() + b"\n\n" for event in events]
+    told = sieved("openai_chat", [lines[0], lines[1] + lines[2]], cuts=[1_000])
+    deltas = [json.loads(line[6:]) for line in told.split(b"\n\n") if line]
+    assert [delta["choices"][0]["delta"]["content"] for delta in deltas] == [
+        [thought],
+        [thought],
+        "In herons.",
+    ]
+
+    replies = REPLIES["openai_chat"]()
+    for message, end in ((said[0], "tool_calls"), (said[2], "stop")):
+        body = {"choices": [{"index": 0, "message": message, "finish_reason": end}]}
+        assert replies.add(json.dumps(body).encode(), last=False) == (end == "tool_calls")
+    answer: Any = json.loads(replies.edits()["choices"])
+    assert answer[0]["message"]["content"] == [thought, {"type": "text", "text": "In herons."}]

@@ -37,6 +37,9 @@ TEXTS = ("content", "reasoning_content", "reasoning")
 BETWEEN = "\n\n"
 """Stands between the words of two rounds where an API has one text only."""
 
+NOTHING = (b"null", b'""', b"[]")
+"""Values of members that say nothing."""
+
 _PROMPT = frozenset(
     "prompt_tokens prompt_tokens_details input_tokens input_tokens_details cache_read_input_tokens "
     "cache_creation_input_tokens cache_creation prompt_cache_hit_tokens prompt_cache_miss_tokens cached_tokens "
@@ -188,7 +191,7 @@ class ChatReplies(Replies):
 
     def __init__(self) -> None:
         super().__init__()
-        self._said: dict[str, list[str]] = {name: [] for name in TEXTS}
+        self._said: dict[str, list[bytes]] = {name: [] for name in TEXTS}
         self._choice: Members = {}
         self._ours = 0
 
@@ -197,7 +200,7 @@ class ChatReplies(Replies):
         self._choice = parts_of(choices[0]) if choices else {}
         message = parts_of(self._choice.get("message", b"{}"))
         for name, texts in self._said.items():
-            if text := json.string(message.get(name, b"null")):
+            if (text := message.get(name, b"null")) not in NOTHING:
                 texts.append(text)
         calls = items_of(message.get("tool_calls"))
         theirs = [call for call in calls if read_item(call).called not in NAMES]
@@ -215,13 +218,21 @@ class ChatReplies(Replies):
     def _merged(self, message: Members, calls: Sequence[bytes], *, reason: str) -> Members:
         """The choice with the words of all rounds and the client's calls."""
         merged = {name: value for name, value in message.items() if name != "tool_calls"}
-        merged |= {name: json.encode(BETWEEN.join(texts)) for name, texts in self._said.items() if texts}
+        merged |= {name: _joined(texts) for name, texts in self._said.items() if texts}
         if calls:
             merged["tool_calls"] = json.array(calls)
         elif merged.get("content") == b"null":
             merged["content"] = b'""'
         choice = self._choice | {"message": object_of(merged), "finish_reason": json.encode(reason or None)}
         return {"choices": json.array([object_of(choice)])}
+
+
+def _joined(texts: Sequence[bytes]) -> bytes:
+    """The words of several rounds as one value: blocks, as Mistral's thinking models answer with, stay blocks."""
+    if all(map(json.is_string, texts)):
+        return json.encode(BETWEEN.join(map(json.string, texts)))
+    given = (items_of(text) or [b'{"type":"text","text":' + text + b"}"] for text in texts)
+    return json.array(block for blocks in given for block in blocks)
 
 
 class AnthropicReplies(Replies):

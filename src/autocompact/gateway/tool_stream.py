@@ -22,6 +22,7 @@ from autocompact.gateway.tool_reply import (
     AGAIN,
     BETWEEN,
     INSTEAD,
+    NOTHING,
     TEXTS,
     Figures,
     figures_of,
@@ -31,7 +32,6 @@ from autocompact.gateway.tool_reply import (
 from autocompact.wire import json
 
 _END = re.compile(rb"(?>\r\n|\n|\r){2}")
-_NOTHING = (b"null", b'""', b"[]")
 
 
 class Frames:
@@ -224,10 +224,12 @@ class ChatSieve(Sieve):
         if self._later:
             changed.pop("role", None)
         for name in TEXTS:
-            if changed.get(name, b"null") in _NOTHING:
+            said = changed.get(name, b"null")
+            # blocks, as Mistral's thinking models stream them, go on as they came
+            if said in NOTHING or not json.is_string(said):
                 continue
             if self._said.get(name):
-                changed[name] = json.encode(BETWEEN + json.string(changed[name]))
+                changed[name] = json.encode(BETWEEN + json.string(said))
             self._said[name] = False
         return changed
 
@@ -257,4 +259,4 @@ class ChatSieve(Sieve):
 
 
 def _says_nothing(delta: Mapping[str, bytes]) -> bool:
-    return all(value in _NOTHING for value in delta.values())
+    return all(value in NOTHING for value in delta.values())
