@@ -474,6 +474,7 @@ def test_what_stood_in_the_request_before_is_not_read_again() -> None:
         b'{"messages":[' + LIST_A + b',3],"x":1}',
         b'{"messages":[' + LIST_A + b',],"x":1}',
         b'{"messages":[' + LIST_A + b',{"role"],"x":1}',
+        b'{"messages":[' + LIST_A + b' {"role":"user","content":"b"}],"x":1}',
         b'{"messages":[' + LIST_A + b"}",
         b'{"messages":[' + LIST_A + b',{"role":"user","content":"b"},4]}',
     ],

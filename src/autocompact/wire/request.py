@@ -293,6 +293,8 @@ def _continued(body: bytes, earlier: Iterable[EarlierRequest], *, codec: Codec) 
             # what was cut out leaves a list that begins with the next item, so there must be one
             if body[rest : rest + 1] != b"{":
                 return None
+        elif body[rest : rest + 1] != b"]":
+            return None  # two items without a comma between them are no list
         try:
             # the rest is parsed as a body of its own: no second parser for continued requests
             spans, listed = _opened(body[:start] + body[rest:], codec=codec)
