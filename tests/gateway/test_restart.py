@@ -61,6 +61,28 @@ async def test_after_a_crash_the_next_request_brings_what_was_not_stored(tmp_pat
             assert await spoken(store, name) == [message["content"] for message in messages]
 
 
+async def test_a_conversation_is_found_again_though_one_that_began_like_it_was_deleted(
+    tmp_path: Path,
+) -> None:
+    """Agents that begin every run with the same words; the oldest run expires first."""
+    database, logs = tmp_path / "gw.db", [[*big(1), *big(1, first=run)] for run in "abc"]
+    names: list[str] = []
+    async with FakeProvider("Fine.") as provider:
+        async with gateway_before(provider, window=WINDOW, store=SqliteStore(database), keep_from=0.0) as url:
+            for messages in logs:
+                headers, _ = await send(url, messages)
+                names.append(headers["x-autocompact-conversation"])
+            await listed(url)
+        assert len(set(names)) == len(logs)
+        async with SqliteStore(database) as store:
+            (space,) = await store.namespaces()
+            for name in names[:-1]:
+                assert await store.delete(Key(conversation=name, namespace=space))
+        async with gateway_before(provider, window=WINDOW, store=SqliteStore(database), keep_from=0.0) as url:
+            headers, _ = await send(url, [*logs[-1], {"role": "user", "content": "More"}])
+        assert headers["x-autocompact-conversation"] == names[-1]
+
+
 class Dense(Estimator):
     """A provider whose tokenizer makes half as many tokens again as ours."""
 

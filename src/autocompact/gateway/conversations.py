@@ -31,6 +31,9 @@ from autocompact.wire.canonical import without_marks
 MOST_SIBLINGS = 64
 """Conversations that begin alike which are looked for after a restart; further ones are begun anew then."""
 
+_GAP = 4
+"""Numbers in a row without a conversation that end the search: of those that begin alike the oldest expire first."""
+
 _TRIES = 8
 
 
@@ -234,12 +237,15 @@ class Conversations:
         """What the store holds that begins as the request does, with the digests of its log."""
         found: list[tuple[Key, list[bytes]]] = []
         for root in incoming.roots:
+            missing = 0
             for number in range(MOST_SIBLINGS):
                 key = incoming.key(root, number)
                 log = await self.store.read(key)
-                if not log:
+                missing = 0 if log else missing + 1
+                if missing == _GAP:
                     break
-                found.append((key, list(chain(incoming.seed, _raws(log)))))
+                if log:
+                    found.append((key, list(chain(incoming.seed, _raws(log)))))
         return found
 
     async def _begun(
