@@ -243,6 +243,27 @@ def test_the_usage_is_found_among_events_that_leave_it_open() -> None:
     assert usage.usage == Usage(prompt=7)
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_usage_is_found_in_a_last_event_that_no_blank_line_ends(dialect: Dialect) -> None:
+    reports = [event for event in STREAMS[dialect] if "usage" in json.dumps(event)]
+    whole, usage = sse(reports), StreamUsage(dialect)
+    usage.feed(whole.rstrip())
+    usage.close()
+    reader, _ = read(dialect, whole)
+    assert usage.usage == reader.usage
+    assert usage.usage is not None
+
+
+def test_calls_that_all_have_one_index_are_told_apart_by_their_ids() -> None:
+    """Gemini's endpoint in OpenAI's form; other servers make up another id for each piece of a call, and name it once."""
+    named = {"type": "function", "function": {"name": "f", "arguments": '{"x":'}}
+    pieces = [named | {"id": "a"}, call_delta(0, "1}", id="z"), named | {"id": "b"}, call_delta(0, "1}")]
+    events = [delta(tool_calls=[{"index": 0} | piece]) for piece in pieces]
+    reader, _ = read("openai_chat", sse([*events, delta(finish="tool_calls")]))
+    (message,) = reader.reply().messages
+    assert [(call.name, call.arguments) for call in message.calls] == [("f", '{"x":1}')] * 2
+
+
 @given(st.data(), st.sampled_from(DIALECTS))
 def test_a_stream_that_is_cut_keeps_what_came_whole(data: st.DataObject, dialect: Dialect) -> None:
     body = sse(STREAMS[dialect])

@@ -141,8 +141,11 @@ class UsageReader:
             self._whole.append(chunk)
 
     def usage(self) -> Usage | None:
-        """What was reported."""
-        return self._reader.usage if self._reader is not None else parse_usage(b"".join(self._whole))
+        """What was reported; to be called at the end."""
+        if self._reader is None:
+            return parse_usage(b"".join(self._whole))
+        self._reader.close()
+        return self._reader.usage
 
 
 def inflater(response: aiohttp.ClientResponse) -> Callable[[bytes], bytes] | None:

@@ -94,11 +94,19 @@ def _extend(target: list[object], values: list[object]) -> None:
             continue
         new = cast(Growing, value)
         index = new.get("index")
-        place = next((item for item in objects(target) if item.get("index") == index), None)
-        if index is None or place is None:
+        # the last one of this index, which Gemini gives all calls of an answer
+        place = next((item for item in reversed([*objects(target)]) if item.get("index") == index), None)
+        if index is None or place is None or _begins_another(place, new):
             place = Growing()
             target.append(place)
         grow(place, new)
+
+
+def _begins_another(old: Growing, new: Growing) -> bool:
+    """True if a delta names a tool under another id: servers that make up ids for each delta name it once."""
+    called = new.get("function")
+    names_one = isinstance(called, dict) and bool(cast(Growing, called).get("name"))
+    return names_one and bool(old.get("id") and new.get("id")) and old["id"] != new["id"]
 
 
 def objects(value: object) -> Iterator[Growing]:

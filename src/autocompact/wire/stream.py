@@ -123,6 +123,10 @@ class StreamUsage:
             if _REPORT.search(data):
                 self._reader.take(data)
 
+    def close(self) -> None:
+        """The stream has ended: see `StreamReader.close`."""
+        self.feed(b"\n\n")
+
 
 class _ChunkChoice(msgspec.Struct, gc=False):
     index: int = 0
