@@ -8,6 +8,8 @@
     chat.compact("the columns")
     chat.show()                              # the same conversation, with a box to type in
 
+or, after ``%load_ext autocompact.ui.notebook``, a cell of plain words that begins with ``%%chat``.
+
 The service runs in a thread of its own, so that it works in a cell with ``await`` and in one without. What a model wrote
 is shown as Markdown that can do nothing (`autocompact.chat.markdown`).
 """
@@ -29,14 +31,15 @@ from typing import Any, TypeVar
 from autocompact.chat import ChatConfig, ChatSession, opened
 from autocompact.chat import events as chat_events
 from autocompact.chat.loop_thread import LoopThread
-from autocompact.chat.markdown import safe_html
 from autocompact.chat.views import HistoryPage, MeterReading
 from autocompact.compaction.modes import USAGE_DRIVEN, Mode
 from autocompact.compaction.record import Compaction, Receipt
+from autocompact.core.messages import Message, Reasoning
 from autocompact.engine import CompactionResult
 from autocompact.errors import AutocompactError, InvalidInput, ModelError
 from autocompact.events import CompactionCompleted, CompactionStarted
 from autocompact.runtime.extras import install_command
+from autocompact.ui.notebook_html import framed, thinking_html, words_html
 
 T = TypeVar("T")
 
@@ -227,6 +230,30 @@ def _needed() -> None:
         _module(name)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Make ``%%chat`` known: ``%load_ext autocompact.ui.notebook`` calls it."""
+    shell.register_magic_function(partial(_chat_cell, shell=shell), magic_kind="cell", magic_name="chat")
+
+
+def _chat_cell(line: str, cell: str, *, shell: Any) -> None:
+    """``%%chat [NAME]``: say the cell to the `Chat` of that name, which is begun where there is none ("chat").
+
+    Raises:
+        InvalidInput: the name is no name, or that of something else.
+    """
+    name = line.strip() or "chat"
+    if not name.isidentifier():
+        raise InvalidInput(
+            f"%%chat takes the name of a chat, not {name!r}: what to say stands in the lines below"
+        )
+    chat = shell.user_ns.get(name)
+    if chat is None:
+        shell.user_ns[name] = chat = Chat()
+    if not isinstance(chat, Chat):
+        raise InvalidInput(f"{name!r} is no Chat but a {type(chat).__name__}: give %%chat another name")
+    chat(cell.strip())
+
+
 def _mode(threshold: int | None, *, prompt: str | None, cap: int) -> Mode:
     policy = USAGE_DRIVEN.policy if threshold is None else replace(USAGE_DRIVEN.policy, tokens=threshold)
     return replace(USAGE_DRIVEN, policy=policy, skill=prompt or USAGE_DRIVEN.skill, cap_tokens=cap)
@@ -258,7 +285,7 @@ def meter_html(meter: MeterReading, *, model: str, note: str = "") -> str:
 def notice_html(receipt: Receipt, *, summary: str) -> str:
     """The notice that the history was compacted, with the summary folded."""
     figures = f"{receipt.tokens_before:,} tokens became {receipt.tokens_after:,}"
-    fold = f"<details><summary>Summary</summary>{safe_html(summary, copy=False)}</details>"
+    fold = f"<details><summary>Summary</summary><div>{words_html(summary)}</div></details>"
     return (
         f'<div style="{_NOTICE}" role="note"><b>Compacted:</b> {figures}, {receipt.seconds:.1f} s{fold}</div>'
     )
@@ -272,6 +299,7 @@ class _Output:
 
     def __call__(self, html: str) -> None:
         shell = _module("IPython.display")
+        html = framed(html)
         if self._handle is None:
             self._handle = shell.display(shell.HTML(html), display_id=True)
         else:
@@ -289,6 +317,7 @@ class Shown:
         self._write = write
         self._done: list[str] = []
         self._text = ""
+        self._thinking = ""
         self._status = ""
         self._last = ""
 
@@ -300,10 +329,12 @@ class Shown:
             case chat_events.TextDelta(text=text):
                 self._text += text
                 self._status = ""
+            case chat_events.ReasoningDelta(text=text):
+                self._thinking += text
             case chat_events.AnswerRestarted():
-                self._text = ""
+                self._text = self._thinking = ""
             case chat_events.MessageAdded(entry=entry) if entry.message.role == "assistant":
-                self._keep(safe_html(entry.message.text, copy=False))
+                self._keep(answer_html(entry.message))
             case chat_events.ToolFinished():
                 self._keep(_tool_html(event))
             case CompactionStarted():
@@ -319,7 +350,7 @@ class Shown:
     def _keep(self, html: str) -> None:
         if html:
             self._done.append(html)
-            self._text = self._status = ""
+            self._text = self._thinking = self._status = ""
 
     def end(self, footer: str) -> None:
         """Show the last state, with ``footer``."""
@@ -329,7 +360,8 @@ class Shown:
     def draw(self) -> None:
         """Show how things stand, if that changed."""
         status = f"<div role='status'><i>{escape(self._status)}</i></div>" if self._status else ""
-        html = "".join([*self._done, safe_html(self._text, copy=False), status])
+        thinking = thinking_html(self._thinking, running=not self._text)
+        html = "".join([*self._done, thinking, words_html(self._text), status])
         if html != self._last:
             self._write(html)
         self._last = html
@@ -363,12 +395,18 @@ def history_html(page: HistoryPage) -> str:
         if entry.message.role == "user":
             pieces.append(_said_html(entry.message.text))
         elif entry.message.role == "assistant":
-            pieces.append(safe_html(entry.message.text, copy=False))
+            pieces.append(answer_html(entry.message))
         if entry.failure:
             pieces.append(_line_html(entry.failure))
         if record := dividers.get(entry.seq):
             pieces.append(notice_html(record.receipt, summary=record.summary))
     return "".join(pieces)
+
+
+def answer_html(message: Message) -> str:
+    """An answer, with what the model thought before it."""
+    thought = "\n\n".join(part.text for part in message.parts if isinstance(part, Reasoning))
+    return thinking_html(thought) + words_html(message.text)
 
 
 def _said_html(text: str) -> str:
@@ -399,7 +437,7 @@ class Panel:
         ipywidgets = _module("ipywidgets")
         self._session, self._loop = session, loop
         self._drawing: asyncio.TimerHandle | None = None
-        self.log = ipywidgets.VBox([ipywidgets.HTML(history_html(page))])
+        self.log = ipywidgets.VBox([ipywidgets.HTML(framed(history_html(page)))])
         self.box = ipywidgets.Textarea(placeholder="Say something", rows=3)
         self.send = ipywidgets.Button(description="Send", button_style="primary")
         self.cancel = ipywidgets.Button(description="Cancel", disabled=True)
@@ -423,10 +461,10 @@ class Panel:
         self._start(_compacted(self._session, focus), said=_said_html(f"/compact {focus}".rstrip()))
 
     def _start(self, work: Coroutine[object, object, None], *, said: str) -> None:
-        place = _module("ipywidgets").HTML(said)
+        place = _module("ipywidgets").HTML(framed(said))
         self.log.children = (*self.log.children, place)
         self._busy(True)
-        shown = Shown(lambda html: setattr(place, "value", said + html))
+        shown = Shown(lambda html: setattr(place, "value", framed(said + html)))
         self._loop.start(self._watched(work, shown))
 
     async def _watched(self, work: Coroutine[object, object, None], shown: Shown) -> None:

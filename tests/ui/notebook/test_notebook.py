@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from nbclient import NotebookClient
 
 from autocompact.chat import ChatConfig
-from autocompact.chat.events import TextDelta
+from autocompact.chat.events import ReasoningDelta, TextDelta
 from autocompact.chat.loop_thread import LoopThread
 from autocompact.chat.offline import LABEL
 from autocompact.chat.views import MeterReading
@@ -208,7 +209,7 @@ def test_the_buttons_send_cancel_and_compact(tmp_path: Path) -> None:
         panel.cancel.click()
         assert rested.wait(60)
         cancelled = panel.log.children[-1].value
-    assert answered.startswith("<p><b>Hello &amp; &lt;b&gt;good&lt;/b&gt; day.")
+    assert answered.partition("</style>")[2].startswith("<p><b>Hello &amp; &lt;b&gt;good&lt;/b&gt; day.")
     assert '<p dir="auto">A short answer.</p>' in answered
     assert "<b>Compacted:</b>" in compacted
     assert "cancelled: the partial answer is kept" in cancelled
@@ -222,6 +223,36 @@ async def _streaming(chat: Chat) -> None:
     if turn is None or not turn.text:
         await begun.wait()
     stop()
+
+
+def test_a_cell_of_plain_words_is_said_to_a_chat(tmp_path: Path) -> None:
+    interactive: Any = importlib.import_module("IPython.core.interactiveshell")
+    shell = interactive.InteractiveShell()
+    assert shell.run_cell("%load_ext autocompact.ui.notebook").success
+    chat = Chat(db=tmp_path / "chats.db", environ={})
+    shell.user_ns["tides"], shell.user_ns["x"] = chat, 1
+    assert shell.run_cell('%%chat tides\nSay "high water",\n  100 %.').success
+    page = chat.run(chat.session.history(limit=5))
+    assert page.entries[0].message.text == 'Say "high water",\n  100 %.'
+    assert chat.answer
+    chat.close()
+    assert isinstance(shell.run_cell("%%chat x\nhello").error_in_exec, InvalidInput)
+    assert isinstance(shell.run_cell("%%chat two words\nhello").error_in_exec, InvalidInput)
+
+
+def test_code_is_coloured_and_thinking_is_folded_under_its_last_line() -> None:
+    shown: list[str] = []
+    writing = Shown(shown.append)
+    writing.show(
+        ReasoningDelta(conversation_id="c", text="First the table.\nThen <b>the moon</b>."), summary=""
+    )
+    writing.draw()
+    assert "<details><summary>Thinking…" in shown[-1]
+    assert '<span class="brief">Then &lt;b&gt;the moon&lt;/b&gt;.</span>' in shown[-1]
+    writing.show(TextDelta(conversation_id="c", text="```python\nreturn 1\n```"), summary="")
+    writing.draw()
+    assert "<details><summary>Reasoning</summary>" in shown[-1]
+    assert '<span class="k">return</span>' in shown[-1]
 
 
 def test_hostile_words_are_shown_as_words() -> None:

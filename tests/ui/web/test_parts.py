@@ -8,10 +8,11 @@ from datetime import date
 
 import pytest
 
+from autocompact.chat.highlighting import highlighted
 from autocompact.chat.views import ConversationLine, MeterReading
 from autocompact.history.recall import Found
 from autocompact.ui.web.meter import meter_html
-from autocompact.ui.web.render import brief, diff_html, duration, highlighted, reasoning_html
+from autocompact.ui.web.render import brief, diff_html, duration, reasoning_html
 from autocompact.ui.web.search import found_html
 from autocompact.ui.web.sidebar import MOST, list_html
 

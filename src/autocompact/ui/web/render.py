@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, cast
 
 import msgspec
 
+from autocompact.chat.highlighting import highlighted
 from autocompact.chat.markdown import safe_html
 from autocompact.chat.views import Entry, Question, Version, Versions
 from autocompact.core.messages import Document, Image, Opaque, Reasoning, Role, Text, ToolCall, ToolResult
@@ -336,19 +337,3 @@ def duration(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} s"
     return f"{int(seconds // 60)} min {int(seconds % 60)} s"
-
-
-def highlighted(code: str, language: str) -> str:
-    """Code with its words marked by class; "" if the language is not known."""
-    from pygments import highlight
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - its options are untyped
-    from pygments.util import ClassNotFound
-
-    if len(code) > SHOWN:
-        return ""
-    try:
-        lexer = get_lexer_by_name(language, stripnl=False)
-    except ClassNotFound:
-        return ""
-    return highlight(code, lexer, HtmlFormatter(nowrap=True))
