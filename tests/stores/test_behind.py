@@ -313,6 +313,20 @@ async def test_after_a_conflict_no_record_covers_another_programs_message_in_the
         assert (await front.load(KEY)).active is None
 
 
+async def test_after_a_conflict_with_an_edit_of_what_was_folded_a_record_is_refused_as_a_conflict() -> None:
+    store = MemoryStore()
+    written, failures = behind(store)
+    await store.append(KEY, talk("user", "assistant", "user", "assistant"), after=0)
+    await store.commit(KEY, records=[compaction("c1", 3)], active="c1", expected=None, fence=0)
+    await store.append(KEY, [structs.replace(text_message(5, "user", "Edited."), replaces=2)], after=4)
+    await written.append(KEY, [text_message(5, "user", "Ours.")], after=4)
+    await written.settled()
+    assert [type(error) for _, error in failures] == [Conflict]
+    record = replace(compaction("c2", 4), masks=())
+    with pytest.raises(Conflict, match="other messages than this compaction was made from"):
+        await written.commit(KEY, records=[record], active="c2", expected="c1", fence=0)
+
+
 async def test_a_compaction_that_another_program_moved_is_told_with_the_next_messages(tmp_path: Path) -> None:
     path, said = tmp_path / "chats.db", tuple(talk("user", "assistant", "user", "assistant"))
     async with SqliteStore(path) as one, SqliteStore(path) as other:

@@ -299,6 +299,9 @@ class WriteBehind:
             first=active.through_seq + 1 if active else 1,
             prefix=active.prefix if active else "",
         )
+        # an edit of what the active compaction covers, which is not held here: no record made from it holds any more
+        if any(message.replaces is not None and message.replaces < log.first for message in messages):
+            raise _changed(key)
         log.extend(messages)
         large = sum(len(message.raw or b"") for message in messages) > LARGE_BODY
         if not await off_loop_if(large, lambda: all(map(log.admits, records))):
