@@ -25,6 +25,8 @@ def covers(later: str, earlier: str) -> bool:
         ("npm run test", "npm test"),
         ("ruff check .", "ruff check src"),
         ("pytest -k one", "pytest -k one -q"),
+        ("pytest -k one", "pytest -k 'one_more' -x"),
+        ('go test ./... -run "TestX"', "go test ./... -run=TestXOfTwo/once"),
         ('git commit -m "other words"', 'git commit -m "some && words"'),
     ],
 )
@@ -42,6 +44,9 @@ def test_a_check_covers_one_on_no_more(later: str, earlier: str) -> None:
         ("pytest --lf", "pytest -q"),
         ("pytest --ignore=tests/a.py", "pytest"),
         ("go test ./... -run TestY", "go test ./... -run TestX"),
+        ("go test ./... -run TestXOfTwo", "go test ./... -run TestX"),
+        ("pytest -k one", "pytest -k 'one or two'"),
+        ("pytest -k one", "pytest -m one_more"),
         ("go vet ./...", "go test ./..."),
         ("make build", "make test"),
         ("ruff check", "ruff format --check"),

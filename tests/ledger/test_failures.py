@@ -111,6 +111,32 @@ def test_a_read_of_a_file_that_is_not_there_is_an_answer() -> None:
     assert talk.entries("error") == []
 
 
+STUCK = "Exit code 1\nAuto-merging a.py\nCONFLICT (content): Merge conflict in a.py"
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        "git add -A && git -C /w commit --no-edit",
+        "GIT_EDITOR=true git rebase --continue",
+        "git merge --abort",
+        "git reset --hard origin/main",
+    ],
+)
+def test_a_conflict_is_settled_by_whatever_ends_the_merge(done: str) -> None:
+    merge = "git merge origin/store --no-edit"
+
+    assert errors((merge, STUCK), ("git add a.py", ""), (done, "Exit code 1")) != []
+    assert errors((merge, STUCK), (done, "")) == []
+    assert errors(("make", RED), (done, "")) == ["make"]
+
+
+def test_a_conflict_is_told_by_its_file() -> None:
+    (error,) = Talk().runs("git merge store", STUCK, is_error=True).entries("error")
+
+    assert error.text == "git merge store: CONFLICT (content): Merge conflict in a.py"
+
+
 def test_of_very_many_failures_the_latest_are_followed() -> None:
     found = errors(*((f"./job {number}", "Exit code 1") for number in range(MOST + 5)))
 

@@ -24,6 +24,11 @@ _JOINT = re.compile(r" ?(?:&&|\|\|?|;) ?")
 _COMMIT = re.compile(r"(\bgit commit\b).*", re.DOTALL)
 _EVERYWHERE = frozenset({"", ".", "..."})
 _RUNNERS = frozenset("uv poetry pipenv python python3 -m npx bunx run exec env time sudo bundle".split())
+_PATTERN = re.compile(
+    r"(?P<flag>-k|-run|--grep|--testNamePattern)[ =](?P<quote>['\"]?)(?P<name>[\w/]+)(?P=quote)"
+)
+"""What tests are chosen by a part of their name: a plain word, no expression."""
+
 _NARROWING = frozenset(
     "-k -m -run --run -t -g -E --grep --filter --tests --testNamePattern --lf --last-failed --ff --sw --stepwise --ignore"
     " --deselect --exclude --skip --only --collect-only --dry-run -n --no-run --fix --help --version -h".split()
@@ -63,7 +68,19 @@ class Check:
         """Whether it looked at all that ``other`` looked at."""
         mine = self.places | (self.words - other.words)
         everything = not mine or (bool(other.places) and all(_is_in(place, mine) for place in other.places))
-        return everything and self.narrowing <= other.narrowing
+        return everything and all(_is_wider(one, other.narrowing) for one in self.narrowing)
+
+
+def _is_wider(narrowing: str, others: frozenset[str]) -> bool:
+    """Whether ``narrowing`` lets through all that ``others`` together do; part of a test's name fits that test and more."""
+    if narrowing in others:
+        return True
+    mine = _PATTERN.fullmatch(narrowing)
+    theirs = map(_PATTERN.fullmatch, others)
+    return mine is not None and any(
+        other is not None and mine["flag"] == other["flag"] and mine["name"] in other["name"]
+        for other in theirs
+    )
 
 
 def _is_in(place: str, folders: frozenset[str]) -> bool:

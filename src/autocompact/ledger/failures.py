@@ -1,8 +1,9 @@
 """Errors that nothing later has settled.
 
 What settles one: the same command works, or the same check on as much or more, with other flags or another runner; the
-same tool works on the same file; the program that was missing is reached another way. What is no error at all: what the
-user refused or stopped, and a look that found nothing.
+same tool works on the same file; the program that was missing is reached another way; a merge that stopped at a conflict
+is committed, continued or given up. What is no error at all: what the user refused or stopped, and a look that found
+nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import edited, filled, joined, pieces
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.commands import Check, is_check, is_look, parse_checks, short
@@ -25,6 +27,11 @@ MOST = 100
 _MISSING = re.compile(
     r"command not found|No module named|is not recognized as|not found: \S+\Z|: not found\Z|executable file not found|ENOENT"
 )
+_CONFLICT = re.compile(r"CONFLICT \(")
+_RESOLVES = LazyPattern(
+    r"\bgit (?:-[cC] \S+ )*(?:commit\b|(?:merge|rebase|cherry-pick|revert|am) --(?:continue|skip|abort|quit)\b"
+    r"|reset --(?:hard|merge)\b)"
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,11 +42,13 @@ class _Failure:
         entry: what the ledger says of it.
         checks: the checks in it that have not succeeded since.
         missing: all words of the command, where a program was not there; else none.
+        is_conflict: whether it is a merge, of whatever kind, that waits for someone to resolve a conflict.
     """
 
     entry: Entry
     checks: frozenset[Check]
     missing: frozenset[str]
+    is_conflict: bool
 
 
 def find_errors(calls: Sequence[Call], *, earlier: Iterable[Entry] = ()) -> list[Entry]:
@@ -102,17 +111,24 @@ def _ended(text: str) -> str:
 
 def _open(entry: Entry, key: str) -> _Failure:
     missing = frozenset(key.split()) if _MISSING.search(entry.text) else frozenset[str]()
-    return _Failure(entry=entry, checks=parse_checks(key), missing=missing)
+    return _Failure(
+        entry=entry,
+        checks=parse_checks(key),
+        missing=missing,
+        is_conflict=_CONFLICT.search(entry.text) is not None,
+    )
 
 
 def _settle(failing: dict[Redacted, _Failure], command: str, *, failed: bool) -> None:
     """Take out of ``failing`` what a later run of ``command`` has made good; one that failed only reached a program."""
     checks = parse_checks(command) if command else frozenset[Check]()
     words = frozenset(command.split())
+    resolves = not failed and _RESOLVES.found_in(command)
     for key, failure in list(failing.items()):
         if failed and not failure.missing:
             continue
         left = frozenset(one for one in failure.checks if not any(check.covers(one) for check in checks))
-        if (failure.checks and not left) or (failure.missing and failure.missing <= words):
+        is_reached = bool(failure.missing) and failure.missing <= words
+        if (failure.checks and not left) or is_reached or (failure.is_conflict and resolves):
             del failing[key]
         failure.checks = left

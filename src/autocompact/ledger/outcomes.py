@@ -50,7 +50,8 @@ _OTHER_STATUS = re.compile(
 )
 _ERROR = re.compile(
     r"[a-z](?:Error|Exception)\b|\b(?:[Ee]rror|ERROR|fatal|panic|FAIL(?:ED)?|undefined|[Nn]ot found|No such file|[Cc]annot"
-    r"|denied|refused|[Uu]nexpected|timed out|assert)\b|✗|✖"
+    r"|denied|refused|[Uu]nexpected|timed out|assert)\b|^CONFLICT \(|✗|✖",
+    re.MULTILINE,
 )
 _WRAPPERS = re.compile(
     r"</?tool_use_error>|^(?:Exit code \d+|Chunk ID: .*|Wall time: .*|Process exited with .*|Original token count: .*"
