@@ -26,7 +26,7 @@ def covers(later: str, earlier: str) -> bool:
         ("ruff check .", "ruff check src"),
         ("pytest -k one", "pytest -k one -q"),
         ("pytest -k one", "pytest -k 'one_more' -x"),
-        ('go test ./... -run "TestX"', "go test ./... -run=TestXOfTwo/once"),
+        ('go test ./... -run "TestX"', "go test ./... -run TestXOfTwo/once"),
         ('git commit -m "other words"', 'git commit -m "some && words"'),
     ],
 )
