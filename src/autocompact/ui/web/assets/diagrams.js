@@ -158,7 +158,9 @@
       const note = document.createElement("p");
       note.className = "undrawn";
       note.textContent = `Not drawn: ${why}.`;
-      block.querySelector("pre").before(note);
+      const pre = block.querySelector("pre");
+      pre.before(note);
+      pre.hidden = false; // an earlier drawing stood in its place
       return;
     }
     const image = Object.assign(new Image(width, height), { src: url, alt: words });
