@@ -59,6 +59,10 @@ def test_the_files_of_each_program_are_found_and_no_others(project: Path, tmp_pa
     assert others_around(tmp_path / "elsewhere", home=tmp_path) == []
 
 
+def test_a_memory_folder_of_the_home_folder_is_in_no_project(project: Path) -> None:
+    assert others_around(project / ".autocompact", home=project, environ={}) == []
+
+
 def test_the_notes_of_claude_code_belong_to_their_project(project: Path, tmp_path: Path):
     home = tmp_path / "home"
     for name, where in (("here", project), ("other", tmp_path / "other")):

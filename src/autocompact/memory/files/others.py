@@ -96,9 +96,10 @@ def project_around(folder: Path, *, home: Path | None = None) -> Path | None:
         home: in place of the user's home folder.
     """
     where = folder.absolute()
-    if where.name == FOLDER:
-        return where.parent
     at_home = (home or Path.home()).resolve()
+    if where.name == FOLDER:
+        # below the home folder stand all projects of a person, which have nothing to do with each other
+        return None if where.parent.resolve() == at_home else where.parent
     resolved = where.resolve()
     return next(
         (each for each in (resolved, *resolved.parents) if each != at_home and is_project(each)), None
