@@ -118,18 +118,22 @@ class Bridged(Generic[T]):
         among: Sequence[T],
     ) -> list[T]:
         """Read what was made or changed; a message that was joined with such a neighbour is itself again, one of ``among``."""
-        back: list[T] = []
-        new: list[Item] = []
-        start = 0
         # roles alternate there, so a summary and the request behind it became one item
         joins = self.bridge.dialect == "anthropic"
-        for item in loose:
-            rest, found = _taken_apart(item, written[start:]) if joins else (item, range(0))
-            if rest is not None:
-                new.append(rest)
-            if found:
-                back += [*self._read(new, shown), *(among[start + each] for each in found)]
-                new, start = [], start + found.stop
+        parts: list[tuple[Item | None, Sequence[T]]] = []
+        end = len(written)
+        for item in reversed(loose):
+            rest, start = _taken_apart(item, written[:end]) if joins else (item, end)
+            parts.append((rest, among[start:end]))
+            # what is left is another message that was changed, or the summary before all of them
+            end = start if rest is None else max(0, start - 1)
+        back: list[T] = []
+        new: list[Item] = []
+        for rest, own in reversed(parts):
+            new += [] if rest is None else [rest]
+            if own:
+                back += [*self._read(new, shown), *own]
+                new = []
         return [*back, *self._read(new, shown)]
 
     def _read(self, items: Sequence[Item], shown: Sequence[Item]) -> list[T]:
@@ -152,23 +156,23 @@ def _unchanged(written: Sequence[Sequence[Item]], shown: Sequence[Item]) -> Iter
             at += 1
 
 
-def _taken_apart(item: Item, written: Sequence[Sequence[Item]]) -> tuple[Item | None, range]:
-    """An item without the messages at its end, and their places.
+def _taken_apart(item: Item, written: Sequence[Sequence[Item]]) -> tuple[Item | None, int]:
+    """An item without the messages that it ends with, and the place of the first of these.
 
     Args:
         item: one of Anthropic's API that was made or changed.
-        written: the items of the messages that can be in it.
+        written: the items of the messages up to the last one that can be in it.
     """
-    blocks = _blocks(item)
-    found = range(0)
-    for place in reversed(range(len(written))):
-        own = _blocks(written[place][0]) if len(written[place]) == 1 else []
-        if own and written[place][0]["role"] == item["role"] and blocks[-len(own) :] == own:
-            blocks = blocks[: -len(own)]
-            found = range(place, found.stop or place + 1)
-        elif found:
+    blocks, start = _blocks(item), len(written)
+    while start and len(written[start - 1]) == 1:
+        (last,) = written[start - 1]
+        own = _blocks(last)
+        if not own or last["role"] != item["role"] or blocks[-len(own) :] != own:
             break
-    return ({**item, "content": blocks} if blocks or not found else None), found
+        start, blocks = start - 1, blocks[: -len(own)]
+    if start == len(written):
+        return item, start
+    return ({**item, "content": blocks} if blocks else None), start
 
 
 def _blocks(item: Item) -> list[Any]:
