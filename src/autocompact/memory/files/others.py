@@ -116,15 +116,19 @@ def topics_in(folder: Path) -> dict[str, bytes]:
 
     In the top folder of a project these are the project's pages, and no memory.
     """
+    return {each.name: each.read() for each in _topics(folder)}
+
+
+def _topics(folder: Path) -> list[OtherFile]:
     if is_project(folder):
-        return {}
-    found = [each for each in texts_in(folder) if each.name.partition("/")[0] not in (*NAMES, REPORTS)]
-    return {each.name: each.read() for each in found}
+        return []
+    return [each for each in texts_in(folder) if each.name.partition("/")[0] not in (*NAMES, REPORTS)]
 
 
 def untouched_by(folder: Path) -> list[str]:
     """Names of the files in and around a memory folder that are memory too, and that nobody but their program changes."""
-    inside = topics_in(folder) or [path.name for path in folder.glob("*.md") if path.name not in NAMES]
+    topics = [each.name for each in _topics(folder)]
+    inside = topics or [path.name for path in folder.glob("*.md") if path.name not in NAMES]
     return [*sorted(inside), *(each.name for each in others_around(folder) if each.name not in inside)]
 
 
@@ -154,8 +158,7 @@ def others_around(
 
 def background_files(folder: Path) -> dict[str, str]:
     """Names and texts of what other programs keep in mind, in the memory folder and around it, for the background of summaries."""
-    inside = [OtherFile(name=name, path=folder / name) for name in topics_in(folder)]
-    found = sorted([*inside, *others_around(folder)], key=lambda each: (_rank(each), each.name))
+    found = sorted([*_topics(folder), *others_around(folder)], key=lambda each: (_rank(each), each.name))
     return {each.name: each.text() for each in found[:MOST_TOLD]}
 
 
