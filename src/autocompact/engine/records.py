@@ -12,6 +12,7 @@ from autocompact.compaction.receipts import checked, weigh
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.redaction import redact
+from autocompact.core.surrogates import without_half_surrogates
 from autocompact.engine.execution import Execution
 from autocompact.engine.replica import Replica
 from autocompact.engine.state import EngineState
@@ -254,11 +255,10 @@ class Records:
         """
         if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - not every caller is typed
             raise InvalidInput(f"a text is pinned, not {type(text).__name__}: pin a message with `pin`")
-        # half a surrogate pair, such as a cut emoji, cannot be stored
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        if not text.strip():
+        text = without_half_surrogates(text).strip()  # a half could not be stored
+        if not text:
             raise InvalidInput("there is nothing to pin in an empty text")
-        await self._store(lambda stored: stored.noted(text.strip()), grows=True)
+        await self._store(lambda stored: stored.noted(text), grows=True)
 
     async def unpin(self, pinned: int | str) -> None:
         """Release a pinned message or text.

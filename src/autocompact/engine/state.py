@@ -18,6 +18,7 @@ from autocompact.compaction.transcript import Transcript
 from autocompact.core.budget import Breaker
 from autocompact.core.messages import Message, Usage
 from autocompact.core.redaction.known import MOST_VALUES
+from autocompact.core.surrogates import without_half_surrogates
 from autocompact.core.tokens import Cost, Counter
 from autocompact.core.usage import Calibration, Load
 from autocompact.engine.meter import Meter
@@ -295,9 +296,8 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True):
 
     def failed(self, reason: str, *, used: int, fixed: int) -> ConversationState:
         """After an automatic compaction failed at ``used`` metered tokens; several in a row open the breaker."""
-        # half a surrogate pair, as a provider's error can hold, cannot be stored
-        reason = reason.encode(errors="replace").decode()
-        breaker = self.breaker.failed(reason, tokens=used, fixed=fixed)
+        # a provider's error can hold a half, which could not be stored
+        breaker = self.breaker.failed(without_half_surrogates(reason), tokens=used, fixed=fixed)
         return replace(self, stored=replace(self.stored, breaker=breaker))
 
     def relearned(self) -> ConversationState:

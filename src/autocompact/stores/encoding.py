@@ -36,6 +36,7 @@ from autocompact.core.messages import (
     ToolResult,
     Usage,
 )
+from autocompact.core.surrogates import without_half_surrogates
 from autocompact.core.validity import ROLES, mended
 from autocompact.errors import InvalidInput, InvalidRequest, StoreCorrupt, StoreTooNew
 from autocompact.wire.request import is_intact, parse_message
@@ -135,7 +136,7 @@ def encode_record(record: Compaction) -> bytes:
     try:
         data = msgspec.json.encode(envelope)
     except UnicodeEncodeError:
-        data = msgspec.json.encode(_each_text(msgspec.to_builtins(envelope), _mended))
+        data = msgspec.json.encode(_each_text(msgspec.to_builtins(envelope), without_half_surrogates))
     return _deflated(data)
 
 
@@ -279,10 +280,6 @@ def _is_unicode(text: str) -> bool:
 def _as_extension(text: str) -> object:
     data = text.encode("utf-8", "surrogatepass")
     return msgspec.msgpack.Ext(_HALF_SURROGATES, data)
-
-
-def _mended(text: str) -> object:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _deflated(data: bytes) -> bytes:
