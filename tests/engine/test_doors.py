@@ -18,6 +18,7 @@ from autocompact.errors import InvalidInput
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.wire import parse_message
+from tests.lengths import turns
 
 pytestmark = pytest.mark.anyio
 Door = Callable[[Conversation], Awaitable[object]]
@@ -137,7 +138,7 @@ async def test_no_message_breaks_the_messages_of_a_conversation(
         again = await shared.open("task")
         assert again.messages(dialect=dialect) == said
         assert (await again.history())[0].raw == raw
-        for number in range(20):
+        for number in range(turns(20, long=40)):
             role = "user" if number % 2 else "assistant"
             await again.say(f"Words of turn {number}. " * 60, role=role)
         context = await again.ready()

@@ -21,6 +21,7 @@ from autocompact.stores.rows import row_id
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_file import APPLICATION_ID
 from autocompact.testing.records import KEY
+from tests.lengths import turns
 from tests.stores.support import connect
 
 VERSION = 4
@@ -97,7 +98,8 @@ async def test_a_conversation_with_an_odd_message_opens_goes_on_and_is_compacted
 ) -> None:
     path = tmp_path / "chats.db"
     rest = [
-        text_message(n, "user" if n % 2 else "assistant", f"Words of turn {n}. " * 60) for n in range(3, 20)
+        text_message(n, "user" if n % 2 else "assistant", f"Words of turn {n}. " * 60)
+        for n in range(3, turns(20, long=30))
     ]
     as_stored(path, text_message(1, "system", "You are careful."), message, *rest)
     before = body(path, 2)
