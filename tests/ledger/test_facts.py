@@ -215,7 +215,7 @@ def test_a_short_account_of_a_chat_is_notes_alone() -> None:
         text
         == "## What was said\nadopted beagle named Biscuit in Denver · vet appointment on 14 March at 9:30"
     )
-    assert "## Requests" in account(extract(log), budget=400, counter=LengthCounter())
+    assert "- m1–m2 adopted" in account(extract(log), budget=400, counter=LengthCounter())
 
 
 def test_a_short_account_of_a_chat_keeps_what_is_still_to_be_done() -> None:
@@ -256,3 +256,15 @@ def test_a_line_of_dots_is_no_word_and_takes_time_with_its_length() -> None:
     """At each of its dots a word was looked for to its end: a minute for a line of 60,000, and the square of that for more."""
     words = "I live in Geneva and work for Nestlé as a chemist."
     assert _facts(f"{words} {'.' * 60_000} {'/' * 60_000}") == _facts(words)
+
+
+@pytest.mark.requirement("F6")
+def test_the_account_of_a_chat_has_no_section_of_requests_where_it_states_none() -> None:
+    log = [
+        text_message(at, "user", f"My aunt Ana has lived in street {at} since 19{at}.")
+        for at in range(10, 70)
+    ]
+    short, long = (account(extract(log), budget=budget, counter=LengthCounter()) for budget in (500, 9_000))
+    assert short.startswith("## What was said\n- m")
+    assert "## Requests\n- earlier: " in long
+    assert "m69" in long.partition("## What was said")[0]

@@ -25,7 +25,7 @@ from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import ERROR_TOLD, Entry, Kind, Ledger
 from autocompact.ledger.lines import is_sentence
 from autocompact.ledger.paths import is_temporary
-from autocompact.ledger.rendering import inert, language_of, render
+from autocompact.ledger.rendering import POINTER, inert, language_of, render
 from autocompact.ledger.repetition import LEAST, form, form_of_change, repeated, told_once
 from autocompact.ledger.shortening import shortened_requests
 
@@ -155,7 +155,7 @@ def _account(
     shares: Mapping[str, float],
 ) -> str:
     kinds = _by_kind(ledger.entries)
-    is_chat = "fact" in kinds and "finding" not in kinds
+    is_chat = _is_chat(kinds)
     owed = previous or _owes(kinds)
     draft = _Draft(kinds, words=words, budget=budget, counter=counter)
     if is_chat and not owed and budget < SMALL:
@@ -174,6 +174,10 @@ def _account(
         draft.tell_names()
         draft.tell_repeated()
     return draft.text()
+
+
+def _is_chat(kinds: Mapping[Kind, list[Entry]]) -> bool:
+    return "fact" in kinds and "finding" not in kinds
 
 
 def _owes(kinds: Mapping[Kind, list[Entry]]) -> bool:
@@ -338,6 +342,8 @@ def _relative(text: str, base: str) -> str:
 
 def _requests(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter) -> str:
     kept = shortened_requests(kinds.get("request", []), budget, counter=counter)
+    if _is_chat(kinds) and all(entry.text == POINTER for entry in kept):
+        return ""  # the facts tell what was said, with their references
     return render(kept).partition("\n")[2]
 
 
