@@ -87,15 +87,25 @@ class Store(Protocol):
     Raises (all methods): `autocompact.errors.StoreError` and its kinds; a driver's error never comes through.
     """
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+    async def append(
+        self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
+    ) -> str | None:
         """Add messages ``after + 1``…; makes the conversation if it is new.
+
+        Args:
+            key: the conversation.
+            messages: numbered on from ``after``.
+            after: ``seq`` of the message that they follow.
+            resent: the caller resends a history that other programs may be storing as well: messages that stand in the log
+                already, each at its place, are left out. Two people who say the same are no such case.
 
         Returns:
             The id of the compaction in force, so that whoever appends learns that somebody else moved it. None if there
             is none, or where it is not known before this returns (`Behind`).
 
         Raises:
-            Conflict: the log does not end at ``after`` (somebody else appended).
+            Conflict: the log does not end at ``after`` (somebody else appended). Of messages that are resent: it goes on
+                after it with another message than the first of them.
         """
         ...
 

@@ -195,8 +195,10 @@ class Gated(MemoryStore):
         await self._gate("acquire")
         return await super().acquire(key, holder=holder, seconds=seconds)
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
-        await super().append(key, messages, after=after)
+    async def append(
+        self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
+    ) -> None:
+        await super().append(key, messages, after=after, resent=resent)
         if messages[-1].text == "gate":
             await self._gate("append")
 

@@ -190,9 +190,11 @@ class Watched(MemoryStore):
         super().__init__()
         self.reads, self.written, self.messages = 0, 0, 0
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> None:
+    async def append(
+        self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
+    ) -> None:
         self.written += len(messages)
-        await super().append(key, messages, after=after)
+        await super().append(key, messages, after=after, resent=resent)
 
     async def load(self, key: Key, *, after: int = 0) -> Snapshot:
         self.reads += 1

@@ -49,9 +49,11 @@ class Unsteady(MemoryStore):
         super().__init__(clock=FakeClock())
         self._chance = chance
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+    async def append(
+        self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
+    ) -> str | None:
         await a_moment(self._chance)
-        return await super().append(key, messages, after=after)
+        return await super().append(key, messages, after=after, resent=resent)
 
     async def load(self, key: Key, *, after: int = 0) -> Snapshot:
         await a_moment(self._chance)

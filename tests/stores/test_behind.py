@@ -42,16 +42,18 @@ class SlowStore(MemoryStore):
         self.room = room
         self.away, self.stores_first = 0, False
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+    async def append(
+        self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
+    ) -> str | None:
         await self.go.wait()
         if after + len(messages) > self.room:
             raise OSError("the disk is full")
         if self.away:
             self.away -= 1
             if self.stores_first:
-                await super().append(key, messages, after=after)
+                await super().append(key, messages, after=after, resent=resent)
             raise StoreUnavailable("the server is away")
-        active = await super().append(key, messages, after=after)
+        active = await super().append(key, messages, after=after, resent=resent)
         self.batches.append(len(messages))
         self.appended.set()
         return active
@@ -206,11 +208,13 @@ async def test_closing_tries_what_a_store_did_not_take_once_more(tmp_path: Path)
     class AwayOnce(SqliteStore):
         away = False
 
-        async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+        async def append(
+            self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
+        ) -> str | None:
             if self.away:
                 self.away = False
                 raise StoreUnavailable("the server is away")
-            return await super().append(key, messages, after=after)
+            return await super().append(key, messages, after=after, resent=resent)
 
     store = AwayOnce(path)
     front, failures = behind(store, pause_seconds=3_600.0)

@@ -49,8 +49,10 @@ class TestPostgresStore(StoreConformance):
 class Patient(WriteBehind):
     """Waits for each append, so that it gets the stamp of its time."""
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
-        await super().append(key, messages, after=after)
+    async def append(
+        self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
+    ) -> str | None:
+        await super().append(key, messages, after=after, resent=resent)
         active = (await self.load(key)).active
         return active.id if active else None
 

@@ -221,6 +221,10 @@ class Conversations:
                 source, shared, digests = key, length, stored
         if source is not None and digests and len(digests) == shared:
             conversation = await compactor.open(source.conversation, namespace=source.namespace)
+            # what another program appended since they were made
+            if len(conversation) > len(digests):
+                new = await self.store.read(source, from_seq=len(digests) + 1, through_seq=len(conversation))
+                digests = [*digests, *chain(digests[-1], _raws(new))]
         else:
             looked_at = None if siblings is None else {key for key, _ in siblings}
             target = await self._free(incoming, looked_at=looked_at)

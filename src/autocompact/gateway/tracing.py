@@ -105,11 +105,13 @@ class TracedStore:
         self._store = store
         self._tracer = tracer
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+    async def append(
+        self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
+    ) -> str | None:
         """See `Store.append`."""
         with self._tracer.span("append") as note:
             note("autocompact.messages", len(messages))
-            return await self._store.append(key, messages, after=after)
+            return await self._store.append(key, messages, after=after, resent=resent)
 
     async def load(self, key: Key, *, after: int = 0) -> Snapshot:
         """See `Store.load`."""

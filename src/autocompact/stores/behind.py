@@ -94,13 +94,21 @@ class WriteBehind:
             self._append, stored=self._found, most_bytes=MOST_IN_ALL * most_bytes, pause_seconds=pause_seconds
         )
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+    async def append(
+        self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
+    ) -> str | None:
         """See `Store.append`; returns before the messages are stored, so without the compaction in force.
+
+        Whatever comes is stored as resent.
 
         Raises:
             Conflict: they do not follow what waits to be written; where nothing waits, ``failed`` is told later.
         """
         check_numbers(messages, after=after)
+        if resent:
+            # what waits may hold some of them
+            await self.settled(key)
+            return await self.store.append(key, messages, after=after, resent=True)
         # nothing to write, so the compaction in force is told now
         if not messages and key not in self._unwritten:
             return await self.store.append(key, messages, after=after)
@@ -197,17 +205,7 @@ class WriteBehind:
 
         It may have ended there: who waited for the next request to bring the rest would wait for ever after the last.
         """
-        while True:
-            try:
-                return await self.store.append(key, messages, after=after)
-            except Conflict:
-                stored = await self.store.read(key, from_seq=after + 1, through_seq=after + len(messages))
-                ours = messages[: len(stored)]
-                # another program's own messages: a real conflict. The same
-                # messages are two clients of one history.
-                if not stored or list(map(_digest, stored)) != list(map(_digest, ours)):
-                    raise
-                messages, after = messages[len(stored) :], after + len(stored)
+        return await self.store.append(key, messages, after=after, resent=True)
 
     def _drop_weight(self, unwritten: _Unwritten, messages: Sequence[Message]) -> None:
         weight = _weight(messages)

@@ -14,6 +14,7 @@ from autocompact.stores.rules import (
     check_commit,
     check_end,
     check_numbers,
+    not_there,
     prompt_seqs,
     title_of,
     unknown_record,
@@ -53,10 +54,16 @@ class MemoryStore:
         self._leases: dict[Key, tuple[Lease, int]] = {}
         self._fence = 0
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+    async def append(
+        self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
+    ) -> str | None:
         """See `Store.append`."""
         check_numbers(messages, after=after)
         log = self._logs.get(key)
+        if log is not None and resent and (there := log.messages[after : after + len(messages)]):
+            messages, after = not_there(key, messages, there=there), after + len(there)
+            if not messages:
+                return log.active
         check_end(key, last_seq=len(log.messages) if log else 0, after=after)
         if not messages:
             return log.active if log else None

@@ -38,6 +38,8 @@ RECENT = 1_500
 
 _LAST = (1 << 63) - 1
 
+_COLUMNS = ("id", "seq", "part", "start", "length", "kind", "terms", "words")
+
 
 class PostgresReader(Protocol):
     """Runs reads on a store's database. `autocompact.stores.postgres.PostgresStore` implements it."""
@@ -55,17 +57,21 @@ class PostgresIndexer:
     ) -> None:
         """See `autocompact.stores.indexing.Indexer.index`."""
         tables = _Tables(connection)
-        namespace = tables.run("namespace_of", conversation=conversation).get
-        tables.run("add_space", name=namespace)
-        space = tables.run("space", name=namespace).get
-        before = number = tables.last_passage(conversation)
+        first, last = row_id(conversation, 0), row_range(conversation)[1]
+        namespace, space, number = tables.run(
+            "place_of", conversation=conversation, first=first, last=last
+        ).get
+        if space is None:
+            tables.run("add_space", name=namespace)
+            space = tables.run("space", name=namespace).get
         rows: list[tuple[Value, ...]] = []
         for message in messages:
             for passage, terms in passages(message):
                 number += 1
                 rows.append((*passage_row(number, passage), " ".join([f"{space}_{term}" for term in terms])))
-        connection.executemany(tables.sql["add_passage"], rows)
-        tables.run("count_passages", conversation=conversation, more=number - before)
+        if rows:
+            columns = dict(zip(_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+            tables.run("add_passages", conversation=conversation, more=len(rows), **columns)
 
     def delete(self, connection: PostgresConnection, *, conversation: int) -> None:
         """See `autocompact.stores.indexing.Indexer.delete`."""
@@ -125,11 +131,6 @@ class _Tables:
 
     def run(self, query: str, **values: Value | Sequence[Value]) -> Rows:
         return self.connection.execute(self.sql[query], values)
-
-    def last_passage(self, conversation: int) -> int:
-        """The id of the conversation's last passage; the id before the first one if it has none."""
-        first, last = row_id(conversation, 0), row_range(conversation)[1]
-        return self.run("last_passage", first=first, last=last).get
 
     def read(self, ids: Iterable[int], terms: Collection[str]) -> Iterator[_Row]:
         """Yield passages and where in them the terms stand."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from autocompact.compaction.transcript import content_bytes
 from autocompact.core.messages import Message, Role, Text
 from autocompact.core.redaction import redact_parts
 from autocompact.core.validity import check_message
@@ -42,6 +43,20 @@ def check_end(key: Key, *, last_seq: int, after: int) -> None:
             f"conversation {key.conversation!r} ends at message {last_seq}, not at {after}: "
             "somebody else appended; load it again"
         )
+
+
+def not_there(key: Key, messages: Sequence[Message], *, there: Sequence[Message]) -> Sequence[Message]:
+    """The messages that a log lacks which goes on with ``there``.
+
+    Raises:
+        Conflict: those are not the first of the messages.
+    """
+    if any(content_bytes(one) != content_bytes(other) for one, other in zip(messages, there, strict=False)):
+        raise Conflict(
+            f"conversation {key.conversation!r} has other messages after {there[0].seq - 1}: "
+            "somebody else appended; load it again"
+        )
+    return messages[len(there) :]
 
 
 def check_commit(key: Key, *, in_force: str | None, expected: str | None, newest: int, fence: int) -> None:

@@ -21,7 +21,14 @@ from autocompact.stores.encoding import encode_message
 from autocompact.stores.indexing import Indexer
 from autocompact.stores.leases import expiry, is_held
 from autocompact.stores.rows import LAST_SEQ
-from autocompact.stores.rules import check_commit, check_end, check_numbers, title_of, unknown_record
+from autocompact.stores.rules import (
+    check_commit,
+    check_end,
+    check_numbers,
+    not_there,
+    title_of,
+    unknown_record,
+)
 from autocompact.stores.stamps import milliseconds
 from autocompact.stores.tables import Row, Tables, without_nul
 from autocompact.stores.tenants import Tenant, Tenants
@@ -162,20 +169,30 @@ class TableStore(ABC, Generic[C]):
 
     # The log
 
-    async def append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
+    async def append(
+        self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
+    ) -> str | None:
         """See `Store.append`."""
         check_numbers(messages, after=after)
         if after + len(messages) > LAST_SEQ:
             raise StoreError(f"a conversation in this store holds at most {LAST_SEQ:,} messages")
 
         def append(connection: C) -> str | None:
-            return self._append(connection, key, messages=messages, after=after)
+            return self._append(connection, key, messages=messages, after=after, resent=resent)
 
         return await self._change(append, name="append", key=key)
 
-    def _append(self, connection: C, key: Key, *, messages: Sequence[Message], after: int) -> str | None:
+    def _append(
+        self, connection: C, key: Key, *, messages: Sequence[Message], after: int, resent: bool
+    ) -> str | None:
         tables = self._tables(connection)
         row = tables.find(key)
+        if row is not None and resent and messages and after < row.last_seq:
+            through = min(row.last_seq, after + len(messages))
+            there = tables.messages(row.id, from_seq=after + 1, through_seq=through)
+            messages, after = not_there(key, messages, there=there), through
+            if not messages:
+                return row.active
         check_end(key, last_seq=row.last_seq if row else 0, after=after)
         if not messages:
             # an empty append asks for the compaction in force, and makes no conversation

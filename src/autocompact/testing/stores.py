@@ -105,6 +105,24 @@ class StoreConformance(RetentionConformance, ABC):
             await store.append(KEY, [], after=2)
         assert await store.read(KEY) == tuple(log)
 
+    async def test_of_a_resent_history_what_is_missing_is_appended(self, store: StoreUnderTest) -> None:
+        """However far the log goes; what another program put in its place is a conflict, and nothing is lost."""
+        log, theirs = talk("user", "assistant", "user", "assistant"), text_message(5, "user", "Theirs.")
+        await store.append(KEY, log[:2], after=0, resent=True)
+        await store.append(KEY, log[1:3], after=1, resent=True)
+        assert await store.read(KEY) == tuple(log[:3])
+        await store.append(KEY, log, after=0, resent=True)
+        await store.append(KEY, [theirs], after=4)
+        for start in range(4):
+            # the log goes on after them
+            await store.append(KEY, log[start:], after=start, resent=True)
+        ours = text_message(5, "user", "Ours.")
+        with pytest.raises(Conflict, match="other messages after 3"):
+            await store.append(KEY, [log[3], ours], after=3, resent=True)
+        with pytest.raises(Conflict):
+            await store.append(KEY, [text_message(7, "user", "After a gap.")], after=6, resent=True)
+        assert await store.read(KEY) == (*log, theirs)
+
     async def test_messages_that_are_not_numbered_on_are_refused(self, store: StoreUnderTest) -> None:
         """All of them."""
         log = talk("user", "assistant")

@@ -1,5 +1,7 @@
--- name: namespace_of
-SELECT namespace FROM autocompact.conversations WHERE id = %(conversation)s;
+-- name: place_of
+SELECT namespace, (SELECT id FROM autocompact.search_namespaces WHERE name = one.namespace),
+    (SELECT coalesce(max(id), %(first)s) FROM autocompact.passages WHERE id BETWEEN %(first)s AND %(last)s)
+FROM autocompact.conversations AS one WHERE id = %(conversation)s;
 
 -- name: conversation
 SELECT id, passages FROM autocompact.conversations WHERE namespace = %(namespace)s AND name = %(name)s;
@@ -13,17 +15,15 @@ INSERT INTO autocompact.search_namespaces (name) VALUES (%(name)s) ON CONFLICT (
 -- name: passages_of
 SELECT coalesce(sum(passages), 0)::bigint FROM autocompact.conversations WHERE namespace = %(name)s;
 
--- name: count_passages
+-- name: add_passages
+WITH added AS (
+    INSERT INTO autocompact.passages (id, seq, part, start, length, kind, terms, words)
+    SELECT id, seq, part, start, length, kind, terms, string_to_array(words, ' ') FROM unnest(
+        %(id)s::bigint[], %(seq)s::bigint[], %(part)s::bigint[], %(start)s::bigint[], %(length)s::bigint[], %(kind)s::bigint[],
+        %(terms)s::bigint[], %(words)s::text[]
+    ) AS new (id, seq, part, start, length, kind, terms, words)
+)
 UPDATE autocompact.conversations SET passages = passages + %(more)s WHERE id = %(conversation)s;
-
--- name: last_passage
-SELECT coalesce(max(id), %(first)s) FROM autocompact.passages WHERE id BETWEEN %(first)s AND %(last)s;
-
--- name: add_passage
-INSERT INTO autocompact.passages (id, seq, part, start, length, kind, terms, words)
-SELECT id, seq, part, start, length, kind, terms, string_to_array(words, ' ') FROM unnest(
-    %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[]
-) AS new (id, seq, part, start, length, kind, terms, words);
 
 -- name: delete_passages
 DELETE FROM autocompact.passages WHERE id BETWEEN %(first)s AND %(last)s;
