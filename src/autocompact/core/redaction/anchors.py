@@ -111,11 +111,12 @@ def _branch(pivot: str, anchors: Iterable[str]) -> str:
 def _pivots(literals: Iterable[str]) -> list[str]:
     """Few and rare characters, of which each literal has one; the rarest first."""
     left: list[frozenset[str]] = [frozenset(each) for each in literals]
+    holders = Counter(chain.from_iterable(left))
     found: list[str] = []
     while left:
-        holders = Counter(chain.from_iterable(left))
-        best = min(sorted(holders), key=lambda character: _frequency(character) / holders[character])
+        best = min(sorted(+holders), key=lambda character: _frequency(character) / holders[character])
         found.append(best)
+        holders.subtract(chain.from_iterable(each for each in left if best in each))
         left = [each for each in left if best not in each]
     return sorted(found, key=_frequency)
 

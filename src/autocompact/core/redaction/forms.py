@@ -546,8 +546,10 @@ _LINE = 300
 
 
 def _by_anchor() -> dict[str, tuple[Form, ...]]:
-    anchors = dict.fromkeys(row.anchor for row in FORMS)
-    return {anchor: tuple(row for row in FORMS if row.anchor == anchor) for anchor in anchors}
+    found: dict[str, tuple[Form, ...]] = {}
+    for row in FORMS:
+        found[row.anchor] = (*found.get(row.anchor, ()), row)
+    return found
 
 
 _BY_ANCHOR = _by_anchor()
