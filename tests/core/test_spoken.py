@@ -47,6 +47,40 @@ def test_what_the_client_wraps_around_is_not_the_users_words(text: str, words: s
     assert spoken(text) == words
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This session is being continued from a previous conversation that ran out of context. The user ...",
+        "<system-reminder>note</system-reminder>\n\nStop hook feedback:\n- run the tests",
+        "<skill>\n<name>review</name>\nHow to review.</skill>",
+        "Unknown command: /reviwe",
+        "<bash-input>git pull</bash-input>\n<bash-stdout>Up to date.</bash-stdout><bash-stderr></bash-stderr>",
+        "System: Please continue.",
+    ],
+)
+def test_what_a_client_writes_in_the_users_place_is_nobodys_words(text: str) -> None:
+    assert not is_spoken(text)
+    assert not spoken(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This session is too long.",
+        "Stop hook feedback is what I want to see.",
+        "Unknown command: deploy\nWhy does it say so?",
+        "System: Please continue. With the pump, I mean.",
+        "Context summary:\n\n- the pump leaks",
+        "<skill> is what I lack",
+        "Say what <bash-stdout> is for.",
+        "",
+    ],
+)
+def test_what_begins_alike_is_the_users_words(text: str) -> None:
+    assert is_spoken(text) == bool(text)
+    assert spoken(text) == text
+
+
 @pytest.mark.parametrize("text", ["<system-reminder>one " * 9, "<ide_selection><system-reminder>"])
 def test_a_note_that_is_never_closed_is_taken_for_words(text: str) -> None:
     assert spoken(text) == text.strip()

@@ -6,6 +6,7 @@ import pytest
 
 from autocompact.core.messages import Text
 from autocompact.core.redaction import redact
+from autocompact.core.tokens import Estimator
 from autocompact.ledger.extraction import extract, rules_of
 from autocompact.ledger.rules import MOST, find_rules, is_rule, rules_section
 from autocompact.ledger.scan import Said, Speaker
@@ -426,3 +427,21 @@ def test_a_long_list_describes_a_task_unless_most_of_its_items_have_the_form_of_
     rules = "\n".join(f"- Every part{name} must have a title" for name in "abcdefghijklm")
     assert len(_rules(f"## How we work\n{rules}\n")) == 13
     assert len(_rules(f"## Always\n{parts}\n{some}\n")) > 2
+
+
+def test_of_an_earlier_summary_what_it_quotes_may_forbid_and_allow_nothing() -> None:
+    summary = (
+        "This session is being continued from a previous conversation.\n"
+        "The test never ends and must not be run on CI.\n"
+        '- "Never push to main without asking"\n'
+        "2. “Always answer in German.”\n"
+        '- "You may now push to main."\n'
+        'He said "never again" and left.\n'
+    )
+    found = find_rules([Said(seq=1, by="summary", text=redact(summary))])
+    assert [entry.text for entry in found] == [
+        "Never push to main without asking",
+        "Always answer in German.",
+    ]
+    told = rules_section(found, budget=900, counter=Estimator(), heading=redact("Rules"))
+    assert "[m1, as an earlier summary quotes it]" in told

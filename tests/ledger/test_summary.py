@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from autocompact.core.lookup import Lookup
 from autocompact.core.messages import Message, Role, text_message
+from autocompact.core.redacted import redacted
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.ledger.entries import Entry, Ledger
@@ -20,9 +21,11 @@ from autocompact.ledger.summary import (
     BESIDE_HEADING,
     BESIDE_NOTE,
     HEADING,
+    carried_by,
     frame,
     frame_beside,
     offline_summary,
+    with_carried,
     without_records,
 )
 from autocompact.ledger.verification import verify
@@ -242,6 +245,32 @@ def test_of_a_models_earlier_summary_the_needed_lines_are_merged_under_their_own
     assert "day 3" not in account
     assert "Never push" not in account
     assert text.index("## Earlier account") < text.index("## Changes by file")
+
+
+CARRIED = """This session is being continued from a previous conversation that ran out of context.
+
+# Errors
+- The uploads came twice because `upload_key` changed.
+"""
+
+
+def test_a_summary_that_the_client_brings_is_told_as_the_earlier_account() -> None:
+    log = [
+        text_message(1, "user", CARRIED),
+        text_message(2, "assistant", "The retries are documented."),
+        text_message(3, "user", "Now release it."),
+    ]
+    carried = carried_by(log, redactor=redacted)
+    assert carried == [CARRIED]
+    told = "### Errors\n- The uploads came twice because `upload_key` changed."
+    assert with_carried(redact(""), carried) == told
+    assert with_carried(redact("Before."), []) == "Before."
+    ours = with_carried(redact("## What was said\n- m1 Ana came."), carried)
+    for previous in (with_carried(redact(""), carried), ours):
+        text = offline_summary(extract(log), budget=900, counter=COUNTER, previous=previous)
+        assert "## Earlier account\n### Errors\n- The uploads came twice" in text
+        assert "- m1" not in text
+        assert "m3 [open]: Now release it." in text
 
 
 @pytest.mark.requirement("A11")

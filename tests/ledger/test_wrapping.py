@@ -34,6 +34,7 @@ def test_orders_of_a_hook_and_of_a_lead_are_read_without_their_wrapping() -> Non
     lead = '<teammate-message teammate_id="lead">{}</teammate-message>'
     assert ordered(lead.format("Fix it.") + lead.format('{"type": "idle"}')) == "Fix it."
     assert ordered('<teammate-message teammate_id="lead">Fix it.') == "Fix it."
+    assert ordered('<hook_prompt hook_run_id="1">Run the tests.</hook_prompt>') == "Run the tests."
 
 
 def test_what_the_user_said_inside_a_result_is_read() -> None:

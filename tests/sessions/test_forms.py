@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from autocompact.core.messages import text_message
 from autocompact.sessions import read_session
 from tests.sessions.claude_lines import LAST, Claude
 from tests.sessions.forms import FORMS, HEAD, Form
@@ -128,3 +129,21 @@ def test_words_queued_with_a_picture_are_not_lost(tmp_path: Path) -> None:
     log.queue("enqueue", content=[{"type": "text", "text": "like this"}, picture])
     log.queue("remove")
     assert [message.text for message in log.read().messages if message.is_request] == ["like this"]
+
+
+TOLD_BY_TEXT = (
+    "user line",
+    "user message",
+    "`user.message`",
+    "chat message, role user",
+    "`message`, role user",
+)
+"""Places of which no field tells who wrote what stands there."""
+
+
+@pytest.mark.requirement("E1")
+@pytest.mark.parametrize(
+    "form", [form for form in FORMS if form.place in TOLD_BY_TEXT], ids=lambda form: form.text
+)
+def test_a_client_that_sends_it_says_it_no_more_than_one_that_records_it(form: Form) -> None:
+    assert text_message(1, "user", form.text).is_request == (form.speaker != "program")

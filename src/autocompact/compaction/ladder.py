@@ -53,7 +53,7 @@ from autocompact.ledger.rendering import language_of, render
 from autocompact.ledger.rules import rules_section
 from autocompact.ledger.shortening import shortened_requests, shortened_text
 from autocompact.ledger.stretches import STRETCH_TOKENS
-from autocompact.ledger.summary import frame, offline_summary
+from autocompact.ledger.summary import carried_by, frame, offline_summary, with_carried
 from autocompact.ledger.summary_repair import repair_summary
 from autocompact.ledger.verification import Verification, unknown_names, verify
 
@@ -446,7 +446,7 @@ class _Attempt:
                 head
             )
             # an extract longer than half of what it replaces is not worth the loss of the original order
-            text = self._offline(stated, tokens=min(room, max(SMALLEST_LEDGER, replaced // 2)))
+            text = self._offline(stated, head, tokens=min(room, max(SMALLEST_LEDGER, replaced // 2)))
         text = self._with_fixed_words(text, head, rules=rules)
         masks = merged_masks(self._tail_masks(rung, head), cut)
         record = self._record(
@@ -557,14 +557,11 @@ class _Attempt:
         )
         return rules_section(rules, budget=budget, counter=self.log.counter, heading=heading)
 
-    def _offline(self, ledger: Ledger, *, tokens: int) -> Redacted:
-        return offline_summary(
-            ledger,
-            budget=tokens,
-            counter=self.log.counter,
-            focus=self.goal.focus,
-            previous=self._previous,
-        )
+    def _offline(self, ledger: Ledger, head: _Head, *, tokens: int) -> Redacted:
+        carried = carried_by(self.context.messages[: head.index], redactor=self.redactor)
+        previous = with_carried(self._previous, carried)
+        counter, focus = self.log.counter, self.goal.focus
+        return offline_summary(ledger, budget=tokens, counter=counter, focus=focus, previous=previous)
 
     def floor(self, reply: SummaryReply | None, best: Compaction | None) -> Compaction | None:
         """System prompt, pins, last request and as much ledger as fits; or the best step that fits the limit.

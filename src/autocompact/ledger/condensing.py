@@ -46,7 +46,8 @@ _SHORT_CODE = 4
 
 _ABOUT_ITSELF = LazyPattern(
     r"this session is being continued|please continue the conversation|^\s*(?:analysis:\s*$|let me (?:\w+ ){0,2}(?:analy[sz]e|capture|summari[sz]e|go through)\b)"
-    r"|the (?:conversation is summarized|summary) below|continue with the last task that you were asked|if you need specific details from before",
+    r"|another language model started to solve this problem|the conversation history before this point was compacted"
+    r"|continue the conversation from where it left off|the (?:conversation is summarized|summary) below|continue with the last task that you were asked|if you need specific details from before",
     re.IGNORECASE,
 )
 
@@ -62,7 +63,7 @@ def condensed(summary: Redacted, budget: int, *, counter: Counter, with_code: bo
     """
     if counter.count(summary) <= budget:
         return Shortened(text=summary)
-    worth = [*_worth_reading(summary)]
+    worth = [*worth_reading(summary)]
     written = passages_of("\n".join(worth))
     passages = [
         replace(passage, text=_closer(passage.text)) if _PROGRAM.match(passage.text) else passage
@@ -85,7 +86,7 @@ def condensed(summary: Redacted, budget: int, *, counter: Counter, with_code: bo
     return Shortened(text=Redacted(shorter) or summary, left_out=gone, passages=texts)
 
 
-def _worth_reading(summary: str) -> Iterator[str]:
+def worth_reading(summary: str) -> Iterator[str]:
     """The lines that do not only say that this is a summary."""
     return (line for line in summary.split("\n") if not _ABOUT_ITSELF.search(line))
 

@@ -29,6 +29,11 @@ from autocompact.ledger.wrapping import holds_instructions
 LONGEST = 280
 """Characters of a rule; a longer sentence is a request that has a rule in it."""
 
+_QUOTED = re.compile(
+    r"^[ \t]*(?:[-*•]|\d{1,3}[.)])?[ \t]*[\"“„«「]([^\n]{1,2000}?)[\"”“»」][ \t]*$", re.MULTILINE
+)
+"""A line of a summary that says nothing but what somebody said: the user, as no one else is told so."""
+
 MOST = 200
 """Rules in force at a time: each new one is compared with all of them."""
 
@@ -476,13 +481,9 @@ def find_rules(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[E
         )
     for words in said:
         strict = words.by in ("program", "client")
-        note = words.by == "program" and not holds_instructions(words.text)
-        if words.by == "assistant" or note:
-            continue
-        text = _TAG.sub("\n\n", words.text) if strict else spoken(words.text)
-        for rule in rules_in(text, strict=strict):
-            if words.by == "reply" and _allows_something(rule):
-                continue  # a tool could have written it: it may forbid, but allow nothing
+        for rule in rules_in(_orders(words), strict=strict):
+            if words.by in ("reply", "summary") and _allows_something(rule):
+                continue  # a tool or a model could have written it: it may forbid, but allow nothing
             ended = _replace(kept, rule)
             if not (rule.stands or ended):
                 continue
@@ -500,6 +501,21 @@ def find_rules(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[E
     return [one.entry for one in kept.values()]
 
 
+def _orders(words: Said) -> str:
+    """What may hold rules of what was said; "" where it cannot."""
+    match words.by:
+        case "assistant":
+            return ""
+        case "summary":
+            return "\n\n".join(_QUOTED.findall(words.text))
+        case "program" if not holds_instructions(words.text):
+            return ""
+        case "program" | "client":
+            return _TAG.sub("\n\n", words.text)
+        case _:
+            return spoken(words.text)
+
+
 def _drop_one(kept: dict[str, _Kept]) -> None:
     """Take out the oldest rule of a project file, which the client sends along anyway; where there is none, the oldest."""
     oldest = next(iter(kept))
@@ -509,6 +525,7 @@ def _drop_one(kept: dict[str, _Kept]) -> None:
 FROM: Mapping[str, str] = {
     "lead": "lead",
     "reply": "user, while answering a tool",
+    "summary": "as an earlier summary quotes it",
     "file": "project file",
     "client": "the client",
 }
@@ -566,8 +583,8 @@ def _line(entry: Entry, text: str) -> str:
 
 
 _SPEAKERS: Mapping[Speaker, Redacted] = {
-    "user": EMPTY, "lead": own("lead"), "reply": own("reply"), "program": own("file"), "client": own("client"),
-    "assistant": EMPTY,
+    "user": EMPTY, "lead": own("lead"), "reply": own("reply"), "summary": own("summary"),
+    "program": own("file"), "client": own("client"), "assistant": EMPTY,
 }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from autocompact.core.redacted import (
     pieces,
 )
 from autocompact.core.redaction import Redacted
-from autocompact.core.spoken import REMINDER, is_example, standing_words, untagged
+from autocompact.core.spoken import REMINDER, is_carried, is_example, is_spoken, standing_words, untagged
 from autocompact.core.strides import LINE, in_lines
 from autocompact.core.text_calls import with_calls
 from autocompact.ledger.commands import is_check
@@ -48,9 +48,10 @@ from autocompact.ledger.wrapping import (
     unnumbered,
 )
 
-Speaker: TypeAlias = Literal["user", "lead", "reply", "assistant", "program", "client"]
-"""``lead``: an agent or hook that gives the orders; ``reply``: the user, as the result of a tool reports it; ``program``: notes
-and instruction blocks in messages of the user's role; ``client``: system messages after the system prompt."""
+Speaker: TypeAlias = Literal["user", "lead", "reply", "summary", "assistant", "program", "client"]
+"""``lead``: an agent or hook that gives the orders; ``reply``: the user, as the result of a tool reports it; ``summary``: a
+client's summary of what came before; ``program``: notes and instruction blocks in messages of the user's role; ``client``:
+system messages after the system prompt."""
 
 
 _ENDS = frozenset({"finish", "submit", "attempt_completion", "task_done", "task_complete"})
@@ -197,16 +198,15 @@ def _said(message: RedactedMessage, text: Redacted, *, time: str) -> Iterator[Sa
         yield said(by="assistant", text=text)
     elif orders := edited(text, ordered):
         yield said(by="lead", text=orders)
-    elif not message.is_request:
-        if not is_example(text):
-            yield said(by="program", text=text)
-    elif blocks := edited(text, _instructions):
-        if not is_example(blocks):
-            yield said(by="program", text=blocks)
-        if words := edited(text, _after_instructions):
-            yield said(by="user", text=words)
+    elif is_carried(text):
+        yield said(by="summary", text=text)
     else:
-        yield said(by="user", text=text)
+        asks = message.is_request and is_spoken(text)
+        blocks = edited(text, _instructions) if asks else text
+        if blocks and not is_example(blocks):
+            yield said(by="program", text=blocks)
+        if asks and (words := edited(text, _after_instructions)):
+            yield said(by="user", text=words)
 
 
 def _instructions(text: str) -> str:

@@ -10,15 +10,17 @@ those who spoke.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from autocompact.core.language import WORDS
 from autocompact.core.lookup import WITH_TOOLS, Lookup
-from autocompact.core.messages import Role
-from autocompact.core.redacted import EMPTY, edited
+from autocompact.core.messages import Message, Role, Text
+from autocompact.core.redacted import EMPTY, RedactedMessage, RedactedText, edited, filled, joined
 from autocompact.core.redaction import Redacted
+from autocompact.core.spoken import is_carried
 from autocompact.core.tokens import Counter
 from autocompact.ledger.account import account
+from autocompact.ledger.condensing import worth_reading
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.shortening import fitted, shortened_text
 
@@ -125,6 +127,41 @@ def offline_summary(
 
 
 _TRIES = 3
+
+
+def carried_by(
+    messages: Iterable[Message], *, redactor: Callable[[Message], RedactedMessage]
+) -> list[Redacted]:
+    """The summaries of what came before that clients made and sent among ``messages``, in order."""
+    holders = [
+        message
+        for message in messages
+        if message.role == "user"
+        and any(isinstance(part, Text) and is_carried(part.text) for part in message.parts)
+    ]
+    return [
+        part.text
+        for message in holders
+        for part in redactor(message).parts
+        if isinstance(part, RedactedText) and is_carried(part.text)
+    ]
+
+
+def with_carried(previous: Redacted, carried: Sequence[Redacted]) -> Redacted:
+    """The earlier summary, and those that the client made of what came before and sent as messages.
+
+    Args:
+        previous: the summary of the compaction before; "" for none.
+        carried: the client's, which count as what an earlier summary kept of another's.
+    """
+    texts = joined("\n\n", (edited(text, _below_a_section) for text in carried))
+    if not (previous and texts):
+        return previous or texts
+    return joined("\n\n", (previous, filled("## {}\n{}", WORDS["en"]["before"], texts)))
+
+
+def _below_a_section(text: str) -> str:
+    return _TITLE.sub("###", "\n".join(worth_reading(text)).strip())
 
 
 def _what_it_adds(previous: str) -> str:

@@ -19,7 +19,7 @@ _NUMBERED = re.compile(rf"\n{_IS_NUMBERED.pattern}")
 _TASK = re.compile(r"<task-id>([^<]{1,100})</task-id>")
 _STATUS = re.compile(r"<status>([^<]{1,100})</status>")
 
-_LEAD = re.compile(r"\s*<(teammate-message|cross-session-message)\b[^>]{0,500}>")
+_LEAD = re.compile(r"\s*<(teammate-message|cross-session-message|hook_prompt)\b[^>]{0,500}>")
 _HOOK = re.compile(r"\s*(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:\s*")
 _IDLE = re.compile(r"\s*\{\s*\"type\"\s*:")
 _REFUSED = re.compile(
