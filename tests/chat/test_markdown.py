@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -196,9 +197,40 @@ def test_an_address_is_a_link_and_the_name_of_a_file_is_none() -> None:
     assert Tags(html).attributes["href"] == ["https://pumps.example/a_b"]
 
 
-@pytest.mark.parametrize("text", ["$a^2$", r"\(a^2\)", "$$\na^2\n$$", r"\[ a^2 \]", "$$a^2$$"])
-def test_a_formula_is_drawn_by_the_browser_itself(text: str) -> None:
-    assert "<msup><mi>a</mi><mn>2</mn></msup>" in safe_html(text)
+@pytest.mark.parametrize(
+    ("text", "around"),
+    [
+        ("$a^2$", ""),
+        (r"\(a^2\)", ""),
+        ("$$\na^2\n$$", ""),
+        (r"\[ a^2 \]", ""),
+        ("$$a^2$$", ""),
+        ("So:\n$$\na^2\n$$\nholds", "So: holds"),
+        ("So:\n\\[\na^2\n\\]\nholds", "So: holds"),
+        (r"so \[a^2\] holds", "so  holds"),
+        ("so $$ a^2 $$ holds", "so  holds"),
+        ("1. So:\n   \\[ a^2 \\]\n2. next", "So: next"),
+        (r"\[ a^2 \] (1)", " (1)"),
+        (r"\[ a^2 \] for all a", " for all a"),
+        ("> $$\n> a^2\n> $$\n> holds", "holds"),
+        ("so[^1]\n\n[^1]: \\[a^2\\]", "so1"),
+    ],
+)
+def test_a_formula_is_drawn_by_the_browser_itself_and_what_is_around_it_stays(text: str, around: str) -> None:
+    html = safe_html(text)
+    assert "<msup><mi>a</mi><mn>2</mn></msup>" in html
+    assert Tags(html).words.replace("a2", "").split() == around.split()
+
+
+def test_the_lines_of_a_formula_are_no_list() -> None:
+    html = safe_html("So:\n\\[\na\n- b\n+ c\n\\]")
+    assert html.count("<math") == 1
+    assert "<li" not in html
+
+
+@pytest.mark.parametrize("text", [r"\[ a", "$$\na\n\nb", r"\[\]", "$$$$", "- $$\n\na$$"])
+def test_an_opening_mark_alone_is_no_formula(text: str) -> None:
+    assert "<math" not in safe_html(text)
 
 
 @pytest.mark.parametrize(
@@ -208,6 +240,37 @@ def test_money_variables_and_code_are_no_formulas_and_keep_their_signs(text: str
     html = safe_html(text)
     assert "<math" not in html
     assert Tags(html).words.replace("Copy", "").strip() == text.replace("`", "").strip()
+
+
+@pytest.mark.parametrize(
+    ("latex", "drawn"),
+    [
+        (r"\begin{aligned}a&=b\\&=c\end{aligned}", 2),
+        (r"\begin{alignedat}{2}a&=b\\&=c\end{alignedat}", 2),
+        (r"\begin{gather*}a\\b\end{gather*}", 2),
+        (r"\begin{dcases}a&b\\c&d\end{dcases}", 2),
+    ],
+)
+def test_formulas_of_several_lines_are_tables(latex: str, drawn: int) -> None:
+    html = safe_html(f"$$\n{latex}\n$$")
+    assert html.count("<mtr>") == drawn
+    assert "&amp;" not in html
+
+
+@pytest.mark.parametrize(
+    ("latex", "drawn"),
+    [
+        (r"\lim_{x\to 0}", "<munder><mo>lim</mo>"),
+        (r"\arg\max_x", "<mo>arg</mo><munder><mo>max</mo>"),
+        (r"\limsup_n", "<munder>"),
+        (r"\bigcup_{i}^{n}", "<munderover>"),
+        (r"\frac{\max_x}{2}", "<msub>"),
+        (r"x_1", "<msub>"),
+    ],
+)
+def test_limits_stand_below_their_operator(latex: str, drawn: str) -> None:
+    assert drawn in safe_html(f"$$\n{latex}\n$$")
+    assert "<munder" not in safe_html(f"among words ${latex}$")
 
 
 @pytest.mark.parametrize("latex", [r"\frac{", "{" * 50 + "}" * 50, "x" * 5_000])
@@ -221,9 +284,12 @@ def test_in_a_summary_nothing_is_a_formula() -> None:
     assert "<math" not in safe_html(r"sed 's/\(a\)/$b$/'", bare=True)
 
 
-def test_each_block_finds_its_own_direction() -> None:
-    html = safe_html("> \u05e9\u05dc\u05d5\u05dd\n\n1. a\n\n| a |\n|--:|\n| b |")
-    assert html.count('dir="auto"') == 6
+def test_each_block_finds_its_own_direction_and_what_is_in_a_list_or_a_quote_that_of_it() -> None:
+    html = safe_html(
+        "> \u05e9\u05dc\u05d5\u05dd\n\n1. a\n\n   b\n   - c\n\n| a |\n|--:|\n| b |\n\nd[^1]\n\n[^1]: e"
+    )
+    directed = re.findall(r'<(\w+)[^>]* dir="auto"', html)
+    assert directed == ["blockquote", "ol", "th", "td", "p", "li"]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ text brings along, and puts text of a formula into its markup as it stands.
 
 from __future__ import annotations
 
+import re
 from html import escape, unescape
 from xml.etree.ElementTree import Element
 
@@ -14,6 +15,28 @@ MOST = 4_000
 
 DEEPEST = 40
 """Braces within each other: deeper ones are shown as they were written."""
+
+_ENVIRONMENTS = {
+    "aligned": "align*",
+    "alignat": "align*",
+    "alignat*": "align*",
+    "alignedat": "align*",
+    "dcases": "cases",
+    "eqnarray": "align*",
+    "gather": "matrix",
+    "gather*": "matrix",
+    "gathered": "matrix",
+    "multline": "matrix",
+    "multline*": "matrix",
+}
+"""Environments that the converter does not know, and the one that looks most like it."""
+_ENVIRONMENT = re.compile(r"\\(?P<end>begin|end)\{(?P<name>[a-z]+\*?)\}(?:(?<=at\}|t\*\})\{\d+\})?")
+_ARG = re.compile(r"\\arg(?![a-zA-Z])")
+_LIMITS = frozenset("lim max min sup inf limsup liminf argmax argmin det gcd Pr ⋃ ⋂ ⋁ ⋀ ⨁ ⨂ ∐".split())
+"""Operators that have their limits below and above in a displayed formula."""
+_BELOW = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
+_SMALL = frozenset(("mfrac", "msub", "msup", "msubsup", "munder", "mover", "munderover"))
+"""Elements in which formulas are set as among words."""
 
 _TAGS = frozenset(
     "math menclose mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt mstyle msub "
@@ -39,10 +62,20 @@ def formula_html(latex: str, *, block: bool) -> str:
     if len(latex) > MOST or _depth(latex) > DEEPEST:
         return source
     try:
-        made: Element = convert_to_element(latex, display="block" if block else "inline")
+        made: Element = convert_to_element(_known(latex), display="block" if block else "inline")
     except Exception:  # noqa: BLE001 - the converter's errors have no common class, and every one means: not LaTeX
         return source
-    return _written(made)
+    return _written(made, displayed=block)
+
+
+def _known(latex: str) -> str:
+    """The formula in words that the converter knows."""
+
+    def environment(found: re.Match[str]) -> str:
+        known = _ENVIRONMENTS.get(found["name"])
+        return f"\\{found['end']}{{{known}}}" if known else found[0]
+
+    return _ENVIRONMENT.sub(environment, _ARG.sub(r"\\operatorname{arg}", latex))
 
 
 def _depth(latex: str) -> int:
@@ -53,14 +86,24 @@ def _depth(latex: str) -> int:
     return deepest
 
 
-def _written(element: Element) -> str:
+def _written(element: Element, *, displayed: bool) -> str:
     name = element.tag.rpartition("}")[2]
-    inner = _words(element.text) + "".join(_written(child) + _words(child.tail) for child in element)
+    if displayed and name in _BELOW and _operator(element[0]) in _LIMITS:
+        name = _BELOW[name]
+    displayed = displayed and name not in _SMALL
+    inner = _words(element.text) + "".join(
+        _written(child, displayed=displayed) + _words(child.tail) for child in element
+    )
     if name not in _TAGS:
         return inner
     given = ((key, escape(str(value), quote=True)) for key, value in element.attrib.items())
     attributes = "".join(f' {key}="{value}"' for key, value in given if key in _ATTRIBUTES)
     return f"<{name}{attributes}>{inner}</{name}>"
+
+
+def _operator(element: Element) -> str:
+    """The words of an element that holds nothing else, without spaces."""
+    return "" if len(element) else "".join(unescape(element.text or "").split())
 
 
 def _words(text: str | None) -> str:

@@ -5,8 +5,8 @@ script, a request or another place: HTML is shown as text, an image as a link, a
 ``https`` or ``mailto``, in a new window that learns nothing of this one. A reference such as ``[m12]`` becomes a link
 that the page handles (``data-seq``). The attributes of the result are all written here, none comes from the text.
 
-Headings are a level lower than they are written: the first level is the title of the whole page. Each block finds its
-own direction (``dir="auto"``), and formulas are MathML.
+Headings are a level lower than they are written: the first level is the title of the whole page. Each block that stands
+in no other one finds its own direction (``dir="auto"``), and formulas are MathML.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from autocompact.chat.formulas import formula_html
+from autocompact.chat.formulas import MOST, formula_html
 
 Highlight: TypeAlias = Callable[[str, str], str]
 """Code and the name of its language to HTML, escaped and coloured; "" where the language is not known."""
@@ -41,8 +42,16 @@ _LONGEST_NUMBER = 24
 _DIAGRAMS = {name: f"{name}: source of a diagram" for name in ("mermaid", "plantuml", "dot")}
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}", re.ASCII)
 _LOWERED = {f"h{level}": f"h{min(level + 1, 6)}" for level in range(1, 7)}
-_DIRECTED = frozenset(("p", "li", "ul", "ol", "blockquote", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6"))
-"""Blocks whose direction is that of their own words."""
+_CONTAINERS = frozenset(("ul", "ol", "blockquote"))
+_CELLS = frozenset(("th", "td"))
+_DIRECTED = _CONTAINERS | _CELLS | {"p", "h1", "h2", "h3", "h4", "h5", "h6"}
+"""Blocks whose direction is that of their own words, unless they stand within a list or a quote: a browser finds the side of
+its signs by the words that are not in an element with a direction of its own."""
+_INTERRUPTED = ["paragraph", "reference", "blockquote", "list"]
+_LONGEST_FORMULA = 4 * MOST
+"""Characters after which no closing mark is looked for."""
+_ENDS_LINE = re.compile(r"[ \t]*(?:\n|$)")
+_CLOSINGS = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
 _NESTING = 20
 """Quotes and lists within each other: deeper ones are shown as text."""
 
@@ -105,6 +114,59 @@ def _in_path(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def _formulas(parser: MarkdownIt) -> None:
+    r"""Formulas between ``\(`` and ``\)``, ``\[`` and ``\]``, ``$`` and ``$``, ``$$`` and ``$$``, as models write them.
+
+    One that is to be displayed stands on lines of its own, with or without an empty line before, or among words.
+    """
+    from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+    # "$5 and $6" is money
+    parser.use(
+        dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False, double_inline=True
+    )
+    parser.disable("math_block")  # it begins only after an empty line
+    parser.inline.ruler.before("escape", "bracketed_formula", _bracketed_formula)
+    parser.block.ruler.before("fence", "formula", _formula_block, {"alt": _INTERRUPTED})
+
+
+def _bracketed_formula(state: StateInline, silent: bool) -> bool:
+    opening = state.src[state.pos : state.pos + 2]
+    if opening[:1] != "\\" or opening not in _CLOSINGS:
+        return False
+    end = state.src.find(_CLOSINGS[opening], state.pos + 2, state.pos + _LONGEST_FORMULA)
+    content = state.src[state.pos + 2 : end]
+    if end < 0 or not content.strip():
+        return False
+    if not silent:
+        token = state.push("math_inline" if opening == "\\(" else "math_inline_double", "math", 0)
+        token.content = content
+    state.pos = end + 2
+    return True
+
+
+def _formula_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:  # noqa: PLR0917 - as of all rules
+    """Lines from one that begins with an opening mark through one that ends with the closing one."""
+    begin = state.bMarks[first] + state.tShift[first]
+    opening = state.src[begin : begin + 2]
+    if opening not in ("\\[", "$$") or state.is_code_block(first):
+        return False
+    closed = state.src.find(_CLOSINGS[opening], begin + 2, begin + _LONGEST_FORMULA)
+    if closed <= begin + 2 or not _ENDS_LINE.match(state.src, closed + 2):
+        return False  # words follow: they and it are a paragraph
+    last = first
+    while state.eMarks[last] < closed:
+        last += 1
+        if last >= end or state.sCount[last] < state.blkIndent:
+            return False
+    if not silent:
+        token = state.push("math_block", "math", 0)
+        token.content = state.getLines(first, last + 1, state.sCount[first], False).strip()[2:-2]
+        token.map = [first, last + 1]
+        state.line = last + 1
+    return True
+
+
 @cache
 def _plain_parser() -> MarkdownIt:
     from mdit_py_plugins.tasklists import tasklists_plugin
@@ -119,17 +181,12 @@ def _plain_parser() -> MarkdownIt:
 
 @cache
 def _parser() -> MarkdownIt:
-    from mdit_py_plugins.dollarmath import dollarmath_plugin
     from mdit_py_plugins.footnote import footnote_plugin
     from mdit_py_plugins.tasklists import tasklists_plugin
-    from mdit_py_plugins.texmath import texmath_plugin
 
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING, "linkify": True})
     parser.enable(["table", "strikethrough", "linkify"]).use(tasklists_plugin)
-    parser.use(footnote_plugin, inline=False)
-    # "$5 and $6" is money; models write \( \) and \[ \], too
-    parser.use(dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False)
-    parser.use(texmath_plugin, delimiters="brackets").use(_paths)
+    parser.use(footnote_plugin, inline=False).use(_formulas).use(_paths)
     assert parser.linkify is not None, "linkify-it-py is among the requirements"
     # a link needs its scheme: "main.py" is a file, and no place in Paraguay
     parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # pyright: ignore[reportUnknownMemberType] - its options are untyped
@@ -148,6 +205,7 @@ class _Writing:
             '<button type="button" class="copy" data-action="copy-code">Copy</button>' if copy else ""
         )
         self._links: list[bool] = []
+        self._within = 0  # lists, quotes and footnotes around what is written
 
     def blocks(self, tokens: Sequence[Token]) -> str:
         for cell, content in pairwise(tokens):
@@ -166,11 +224,25 @@ class _Writing:
             case "math_block":
                 return f'<div class="formula" tabindex="0">{formula_html(token.content, block=True)}</div>\n'
             case "footnote_open":
+                self._within += 1
                 return f'<li value="{int(token.meta["id"]) + 1}" dir="auto">'
+            case "footnote_close":
+                self._within -= 1
+                return "</li>"
             case _ if token.tag:
-                return _tag(token)
+                return self._tag(token)
             case _:
                 return _FOOTNOTES.get(token.type) or escape(token.content)
+
+    def _tag(self, token: Token) -> str:
+        if token.tag not in _CONTAINERS:
+            return _tag(token, directed=not self._within)
+        if token.nesting < 0:
+            self._within -= 1
+        tag = _tag(token, directed=not self._within)
+        if token.nesting > 0:
+            self._within += 1
+        return tag
 
     def _code(self, token: Token) -> str:
         language = token.info.strip().split(" ")[0]
@@ -200,7 +272,7 @@ class _Writing:
             case _ if token.type in _PIECES:
                 return _PIECES[token.type](token)
             case _ if token.tag:
-                return _tag(token)
+                return _tag(token, directed=False)
             case _:
                 return escape(token.content)
 
@@ -240,6 +312,10 @@ def _formula(token: Token) -> str:
     return formula_html(token.content, block=False)
 
 
+def _displayed_formula(token: Token) -> str:
+    return f'<span class="formula" tabindex="0">{formula_html(token.content, block=True)}</span>'
+
+
 def _footnote(token: Token) -> str:
     return f'<sup class="footnote">{int(token.meta["id"]) + 1}</sup>'
 
@@ -253,14 +329,13 @@ def _box(token: Token) -> str:
 _PIECES: Mapping[str, Callable[[Token], str]] = {
     "code_inline": _code_piece,
     "math_inline": _formula,
-    "math_inline_double": _formula,
+    "math_inline_double": _displayed_formula,
     "footnote_ref": _footnote,
     "html_inline": _box,
 }
 _FOOTNOTES = {
     "footnote_block_open": '<ol class="footnotes">',
     "footnote_block_close": "</ol>",
-    "footnote_close": "</li>",
 }
 
 
@@ -271,8 +346,13 @@ def _anchor(url: str) -> str:
     )
 
 
-def _tag(token: Token) -> str:
-    """An opening or closing tag: its name is the parser's, its attributes ours."""
+def _tag(token: Token, *, directed: bool) -> str:
+    """An opening or closing tag: its name is the parser's, its attributes ours.
+
+    Args:
+        token: what is opened or closed.
+        directed: nothing around it has a direction of its own.
+    """
     name = _LOWERED.get(token.tag, token.tag)
     if token.nesting < 0:
         return f"</{name}>{'</div>' if name == 'table' else ''}"
@@ -285,7 +365,7 @@ def _tag(token: Token) -> str:
         extra = f' start="{start}"'
     elif token.tag == "li" and token.attrGet("class"):
         extra = ' class="task"'
-    if token.tag in _DIRECTED:
+    if token.tag in _CELLS or (directed and token.tag in _DIRECTED):
         extra += ' dir="auto"'
     before = '<div class="table" tabindex="0">' if token.tag == "table" else ""
     return f"{before}<{name}{extra}>"

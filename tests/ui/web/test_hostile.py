@@ -312,6 +312,12 @@ def test_the_page_says_what_it_may_load(server: Server) -> None:
     kept = connection.getresponse()
     assert kept.status == 200
     assert kept.headers["cache-control"] == "public, max-age=31536000, immutable"
+    kept.read()
+    (frame,) = re.findall(r'"(/diagrams/[0-9a-f]{32}/)"', body)
+    connection.request("GET", f"{frame}frame.html")
+    # WebKit takes 'self' for nothing in a frame without an origin
+    scripts = connection.getresponse().headers["content-security-policy"].partition("script-src")[2]
+    assert f"{server.url}{frame}" in scripts.partition(";")[0].split()
     connection.close()
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy

@@ -65,7 +65,7 @@ def test_a_server_that_ends_in_mid_turn_loses_nothing_and_the_half_answer_is_mar
         expect(silent).to_be_hidden()
         assert page.evaluate("window.here"), "it was loaded anew"
         server.kill()
-        expect(page.locator("#popup")).to_be_visible()
+        expect(page.get_by_role("status").filter(has_text="Connection lost")).to_be_visible()
         expect(silent).to_be_hidden()
         # NiceGUI's own 2.5 seconds are longer than a person wonders
         expect(page.locator("#popup")).to_have_css("transition-delay", "0.8s, 0.8s")

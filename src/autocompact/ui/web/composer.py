@@ -113,7 +113,7 @@ class Composer:
             with ui.element("div").classes("box") as self._box:
                 ui.html(_ATTACH, sanitize=False)
                 self._field = ui.element("textarea").props(
-                    'id=field rows=1 autocomplete=off spellcheck=true aria-label="Message" '
+                    'id=field rows=1 dir=auto autocomplete=off spellcheck=true aria-label="Message" '
                     'placeholder="Ask something, or / for a command" aria-controls=completions aria-autocomplete=list'
                 )
                 self._field.props["data-commands"] = _commands()

@@ -146,7 +146,7 @@ def long_html(html: str, *, key: str, folded: bool) -> str:
 
 def own_html(text: str, *, seq: int) -> str:
     """The person's words as they were typed, their beginning if they are long."""
-    return f'<div class="bubble">{escape(text[:SHOWN])}{_more(text, seq=seq, most=SHOWN)}</div>'
+    return f'<div class="bubble" dir="auto">{escape(text[:SHOWN])}{_more(text, seq=seq, most=SHOWN)}</div>'
 
 
 def words_html(text: str, *, last_seq: int) -> str:

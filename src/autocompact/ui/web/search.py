@@ -60,7 +60,7 @@ class Search:
             with ui.element("div").classes("query"):
                 ui.html(icon("search"), sanitize=False, tag="span")
                 self._field = ui.element("input").props(
-                    'type=search id=query autofocus autocomplete=off aria-label="Search" '
+                    'type=search id=query dir=auto autofocus autocomplete=off aria-label="Search" '
                     'placeholder="Search messages, tool outputs and memory files"'
                 )
             with ui.element("div").classes("choices").props('role=group aria-label="Where"'):

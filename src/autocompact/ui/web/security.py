@@ -47,11 +47,6 @@ _FRAME_HEADERS = (
     (b"x-frame-options", b"SAMEORIGIN"),
     (b"referrer-policy", b"no-referrer"),
     (b"access-control-allow-origin", b"*"),
-    (
-        b"content-security-policy",
-        b"sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; "
-        b"base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
-    ),
 )
 
 
@@ -98,7 +93,7 @@ class Guard:
         if scope["type"] != "http":
             return send
         if self._in_frame(scope):
-            return _framed(send)
+            return _framed(send, host=headers.get("host", ""), folder=self._frame)
         return _Page(send, host=headers.get("host", ""), cookie=_cookie(headers, self._token)).send
 
     def _in_frame(self, scope: Scope) -> bool:
@@ -172,12 +167,23 @@ class _Page:
         await self._send({"type": "http.response.body", "body": body})
 
 
-def _framed(send: Send) -> Send:
-    """Passes a file of the sandboxed frame on, with a policy of its own."""
+def _framed(send: Send, *, host: str, folder: str) -> Send:
+    """Passes a file of the sandboxed frame on, with a policy of its own.
+
+    Its files are named by their address: what has no origin has no 'self' in WebKit.
+    """
+    scripts = " ".join(f"{scheme}://{host}{folder}" for scheme in ("http", "https"))
+    policy = (
+        f"sandbox allow-scripts; default-src 'none'; script-src 'self' {scripts}; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    ).encode("latin-1")
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message["headers"], *_FRAME_HEADERS]}
+            message = {
+                **message,
+                "headers": [*message["headers"], *_FRAME_HEADERS, (b"content-security-policy", policy)],
+            }
         await send(message)
 
     return sent

@@ -64,7 +64,7 @@ class Sidebar:
                     ui.html(f"{icon('plus')} New", sanitize=False, tag="span")
                 button.on("click", new, args=[])
             field = ui.element("input").props(
-                'id=filter type=search placeholder="Filter by title or #tag" aria-label="Filter conversations by title or #tag" '
+                'id=filter type=search dir=auto placeholder="Filter by title or #tag" aria-label="Filter conversations by title or #tag" '
                 "autocomplete=off"
             )
             field.on("input", self._filtered, throttle=0.2, leading_events=False, js_handler=_VALUE)

@@ -38,5 +38,8 @@
     if (notice.ariaHidden !== hidden) notice.ariaHidden = hidden;
   }, TICK);
 
-  document.addEventListener("DOMContentLoaded", () => document.body.append(notice));
+  document.addEventListener("DOMContentLoaded", () => {
+    document.body.append(notice);
+    document.getElementById("popup").role = "status"; // NiceGUI's own notice is not said to who does not see it
+  });
 })();
