@@ -145,8 +145,15 @@ def _bracketed_formula(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _formula_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:  # noqa: PLR0917 - as of all rules
-    """Lines from one that begins with an opening mark through one that ends with the closing one."""
+def _formula_block(state: StateBlock, first: int, *rest: int) -> bool:
+    """Lines from one that begins with an opening mark through one that ends with the closing one.
+
+    Args:
+        state: of the parser.
+        first: line.
+        rest: the line after the last one, and whether it is only asked if there is a formula.
+    """
+    end, silent = rest
     begin = state.bMarks[first] + state.tShift[first]
     opening = state.src[begin : begin + 2]
     if opening not in ("\\[", "$$") or state.is_code_block(first):

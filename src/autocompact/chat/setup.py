@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +16,13 @@ from autocompact.chat.keys import Place as KeyPlace
 from autocompact.chat.model_choices import (
     LOCAL,
     PROBE_SECONDS,
+    Kept,
     Local,
     choice_of,
     compatible_url,
     hosted_url,
     local_url,
+    offered,
 )
 from autocompact.chat.model_lists import model_names, try_model
 from autocompact.chat.service import ChatService, opened
@@ -203,24 +206,43 @@ class Setup:
             InvalidInput: what was given cannot be used: the file is as it was.
         """
         async with self._changing:
-            place = await asyncio.to_thread(self._changed, changes)
-            await self.service.reconfigure(place.config, keys=self._keys.known)
+            file = self._load().files[-1]
+            before = await asyncio.to_thread(_written, file, changes)
+            try:
+                place = await asyncio.to_thread(self.chat)
+                await self.service.reconfigure(place.config, keys=self._keys.known)
+            except InvalidInput:
+                await asyncio.to_thread(_restore, file, before)
+                raise
 
-    def _changed(self, changes: dict[str, object]) -> ChatSetup:
-        file = self._load().files[-1]
-        workspace = changes.get("chat.workspace")
-        if workspace and not (file.parent / Path(str(workspace)).expanduser()).is_dir():
-            raise InvalidInput(f"{workspace}: there is no such folder: make it first, or choose another one")
-        before = file.read_bytes() if file.exists() else None
-        change_settings(file, changes)
-        try:
-            return self.chat()
-        except InvalidInput:
-            if before is None:
-                file.unlink()
-            else:
-                replace_file(file, before)
-            raise
+    def unset(self) -> Mapping[str, tuple[str, str]]:
+        """What holds where a setting is null, and a sentence on where that comes from, by the setting's path."""
+        config, kept = self.service.config, Kept(keys=self._keys.known, base_url=self.service.config.base_url)
+        model, url = offered(kept=kept)[0], os.environ.get("OPENAI_BASE_URL", "")
+        given = "Nothing is connected." if model.is_offline else "By the keys and variables that there are."
+        return {
+            "chat.model": (model.name, given),
+            "chat.baseUrl": (url, "From the environment, OPENAI_BASE_URL." if url else "Default."),
+            "chat.workspace": (str(config.workspace or "no folder"), "Default."),
+            "chat.memoryFolder": (str(config.memory_folder or "no folder"), "Default."),
+        }
+
+
+def _written(file: Path, changes: dict[str, object]) -> bytes | None:
+    """Write changes; returns what was in the file, None if there was none."""
+    workspace = changes.get("chat.workspace")
+    if workspace and not (file.parent / Path(str(workspace)).expanduser()).is_dir():
+        raise InvalidInput(f"{workspace}: there is no such folder: make it first, or choose another one")
+    before = file.read_bytes() if file.exists() else None
+    change_settings(file, changes)
+    return before
+
+
+def _restore(file: Path, before: bytes | None) -> None:
+    if before is None:
+        file.unlink()
+    else:
+        replace_file(file, before)
 
 
 def _base_url(provider: Hosted, address: str) -> str:

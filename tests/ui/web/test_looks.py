@@ -200,8 +200,21 @@ def test_an_item_is_one_tab_stop_and_arrows_lead_to_its_buttons(quiet: Visit) ->
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     assert page.evaluate(FOCUS) == "Rename…"
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog", name="Rename")).to_be_visible()
     page.keyboard.press("Escape")
-    assert page.evaluate(FOCUS) == "More for One."
+    expect(page.locator(".conversations .current summary")).to_be_focused()
+
+
+def test_what_is_drawn_anew_keeps_the_focus(quiet: Visit) -> None:
+    page = quiet.page
+    quiet.ask("One.")
+    page.locator("#m1").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate(FOCUS) == "Keep through compactions (message 1)"
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Unpin (message 1)")).to_be_focused()
 
 
 def test_the_page_begins_with_a_way_to_the_field_and_lists_its_shortcuts(quiet: Visit) -> None:

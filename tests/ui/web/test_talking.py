@@ -119,6 +119,7 @@ def test_a_command_waits_for_the_persons_yes_or_no(visit: Visit, speaker: Speake
     expect(page.locator("#announcer")).to_have_text("Allow run_command? echo it $((40 + 2)) ran")
     question.get_by_role("button", name="Allow" if allow else "Refuse").click()
     expect(question).to_have_count(0)
+    expect(page.locator("#field")).to_be_focused()
     visit.idle()
     tool = page.locator(".fold.tool")
     tool.locator("summary").click()

@@ -156,12 +156,7 @@ class SettingsForm:
         except AutocompactError as error:
             self._say(escape(str(error)), wrong=True)
             return
-        config = self._setup.service.config
-        otherwise = {
-            "chat.workspace": str(config.workspace or "no folder"),
-            "chat.memoryFolder": str(config.memory_folder or "no folder"),
-        }
-        self._rows.content = settings_html(loaded, otherwise=otherwise)
+        self._rows.content = settings_html(loaded, otherwise=self._setup.unset())
 
     async def _save(self, event: GenericEventArguments) -> None:
         try:
@@ -209,12 +204,12 @@ def _shown_settings() -> Sequence[Setting]:
     return [setting for setting in all_settings() if setting.path in labels]
 
 
-def settings_html(loaded: Loaded, *, otherwise: Mapping[str, str]) -> str:
+def settings_html(loaded: Loaded, *, otherwise: Mapping[str, tuple[str, str]]) -> str:
     """The fields.
 
     Args:
         loaded: the settings with their origins.
-        otherwise: what holds where a setting is null, by its path.
+        otherwise: what holds where a setting is null, and a sentence on where that comes from, by the setting's path.
     """
     settings = {setting.path: setting for setting in _shown_settings()}
     return "".join(
@@ -225,20 +220,20 @@ def settings_html(loaded: Loaded, *, otherwise: Mapping[str, str]) -> str:
     )
 
 
-def _row(row: Row, setting: Setting, *, loaded: Loaded, otherwise: Mapping[str, str]) -> str:
+def _row(row: Row, setting: Setting, *, loaded: Loaded, otherwise: Mapping[str, tuple[str, str]]) -> str:
     origin = loaded.origins[row.path]
     value = loaded.value(row.path)
     shown = _text(setting.shown(value))
     own = origin.source == "user"
     locked = origin.source in ("option", "project")
-    unset = (shown if origin.source == "environment" else _text(setting.default)) or otherwise.get(
-        row.path, ""
-    )
+    held, whence = otherwise.get(row.path, ("", "Default."))
+    unset = (shown if origin.source == "environment" else _text(setting.default)) or held
+    where = _origin(origin.source, origin.where, otherwise=whence)
     id = f"set-{row.path.replace('.', '-')}"
     control = _control(row, value=shown if own or locked else "", unset=unset, id=id, locked=locked)
     return (
         f'<div class="row"><label for="{id}">{escape(row.label)}</label><div>{control}'
-        f'<p class="note" id="{id}-note">{escape(row.hint)} <span class="origin">{_origin(origin.source, origin.where)}</span></p>'
+        f'<p class="note" id="{id}-note">{escape(row.hint)} <span class="origin">{where}</span></p>'
         "</div></div>"
     )
 
@@ -271,7 +266,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _origin(source: str, where: str) -> str:
+def _origin(source: str, where: str, *, otherwise: str) -> str:
     match source:
         case "user":
             return f"From <code>{escape(where)}</code>."
@@ -282,7 +277,7 @@ def _origin(source: str, where: str) -> str:
         case "project":
             return f"From the project, <code>{escape(where)}</code>, which goes before yours."
         case _:
-            return "Default."
+            return escape(otherwise)
 
 
 _THEME = (

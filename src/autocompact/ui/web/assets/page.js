@@ -81,6 +81,18 @@ const autocompactPage = (() => {
     if (field && !field.disabled) field.focus();
   }
 
+  // A button that goes away once it was used leaves the focus to the field.
+  function leave(button) {
+    const until = performance.now() + 3000;
+    const look = () => {
+      const at = document.activeElement;
+      if (at !== button && at !== document.body) return;
+      if (!button.isConnected || !button.offsetParent) focusUnlessTouched();
+      else if (performance.now() < until) requestAnimationFrame(look);
+    };
+    look();
+  }
+
   function focusIn(id, selector) {
     requestAnimationFrame(() => {
       const target = document.querySelector(`#${id} :is(${selector})`);
@@ -301,6 +313,7 @@ const autocompactPage = (() => {
       field.select();
       document.execCommand("copy");
       field.remove();
+      button.focus({ preventScroll: true });
     }
     button.classList.add("copied");
     setTimeout(() => button.classList.remove("copied"), 1500);
@@ -322,8 +335,13 @@ const autocompactPage = (() => {
     const number = event.target.closest("a.number");
     const unfold = event.target.closest("[data-unfold]");
     for (const menu of document.querySelectorAll("details.menu[open]")) {
-      if (!menu.contains(event.target) || event.target.closest(".options button")) menu.open = false;
+      if (menu.contains(event.target) && event.target.closest(".options button")) {
+        menu.open = false;
+        menu.querySelector("summary").focus({ preventScroll: true }); // where a dialog gives the focus back
+      } else if (!menu.contains(event.target)) menu.open = false;
     }
+    const going = event.target.closest(".composer button, .live button");
+    if (going) leave(going);
     if (action && action.dataset.action === "version") flip(action);
     else if (action && action.dataset.action === "copy-code") copy(action, action.closest(".code").querySelector("pre").innerText);
     else if (action && action.dataset.action === "copy") {
@@ -432,6 +450,40 @@ const autocompactPage = (() => {
     (group.querySelector(`[data-which=${which}]:enabled`) || group.querySelector("button:enabled")).focus({ preventScroll: true });
   }
 
+  // Messages and the list are drawn anew while the person is in them: what took the place of the element that had the focus
+  // gets it.
+
+  let focused = null; // the element, and how its successor is found
+
+  function successor(element) {
+    const of = (selector, name) => `${selector}="${CSS.escape(name)}"]`;
+    const details = element.tagName === "SUMMARY" && element.parentElement.dataset.key;
+    if (details) return () => document.querySelector(`${of("details[data-key", details)} > summary`);
+    const { do: act, id, unfold } = element.dataset;
+    if (act && id) return () => document.querySelector(of(of("[data-do", act) + "[data-id", id));
+    if (unfold) return () => document.querySelector(of("[data-unfold", unfold));
+    const message = element.closest(".message");
+    if (!message) return null;
+    const at = [...message.querySelectorAll("footer a, footer button")].indexOf(element);
+    return () => {
+      const now = $(message.id);
+      return now && ([...now.querySelectorAll("footer a, footer button")][at] || now);
+    };
+  }
+
+  document.addEventListener("focusin", ({ target }) => {
+    const find = successor(target);
+    focused = find && { element: target, find };
+  });
+  document.addEventListener("pointerdown", () => (focused = null), true);
+
+  function refocus() {
+    if (!focused || focused.element.isConnected) return;
+    const target = document.activeElement === document.body ? focused.find() : null;
+    focused = null;
+    if (target) target.focus({ preventScroll: true });
+  }
+
   function toEnd() {
     held = null;
     const scroller = $("scroller");
@@ -517,6 +569,7 @@ const autocompactPage = (() => {
       }
     }
     land();
+    refocus();
     if (!begun && $("field")) {
       begun = true;
       sizes.observe(document.querySelector(".thread"));
