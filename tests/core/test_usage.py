@@ -116,6 +116,31 @@ def test_a_model_starts_with_what_the_tokenizer_of_its_family_was_measured_at(
     assert Calibration().factor(model) == factor
 
 
+@pytest.mark.parametrize(
+    ("model", "counter", "factor"),
+    [
+        ("qwen3-8b", "qwen", 1.0),
+        ("qwen3.6-27b", "qwen", 1.11 / 1.07),
+        ("gpt-5", "qwen", 1 / 1.07),
+        ("claude-opus-5", "deepseek", 1.6 / 1.02),
+        ("deepseek-r1:8b", "o200k_base", 1.02),
+        ("qwen3-8b", "estimate", 1.07),
+    ],
+)
+def test_a_model_starts_with_the_ratio_of_its_vocabulary_to_the_one_that_counted(
+    model: str, counter: str, factor: float
+) -> None:
+    assert Calibration(counter=counter).factor(model) == pytest.approx(factor)
+
+
+def test_what_was_learned_of_one_vocabularys_tokens_is_not_taken_for_anothers() -> None:
+    learned = Calibration().learned("qwen3-8b", reported=1.5e6, estimated=1_000_000)
+    assert learned.counted_by("o200k_base") is learned
+    anew = learned.counted_by("qwen")
+    assert anew.factor("qwen3-8b") == 1.0
+    assert anew.learned("qwen3-8b", reported=1e6, estimated=1_000_000).counter == "qwen"
+
+
 def test_what_was_reported_replaces_what_a_family_starts_with() -> None:
     learned = Calibration().learned("claude-opus-5", reported=1.3e6, estimated=1_000_000)
     assert learned.factor("claude-opus-5") == pytest.approx(1.3, abs=0.01)

@@ -10,6 +10,7 @@ import pytest
 
 from autocompact.compaction.modes import DEFAULT
 from autocompact.compaction.repair import problems
+from autocompact.core.messages import Message, Text
 from autocompact.core.tokens import Estimator
 from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
@@ -147,3 +148,33 @@ async def test_pinned_texts_stay_in_the_context_after_undo_and_restore(tmp_path:
     async with opened(tmp_path / "chats.db") as compactor:
         conversation = await compactor.open("task")
         assert pinned() == [8, 12]
+
+
+class Words:
+    """Counts words, so many tokens each."""
+
+    def __init__(self, name: str, *, tokens: int) -> None:
+        self.name, self._tokens = name, tokens
+
+    def count(self, text: str) -> int:
+        return self._tokens * len(text.split())
+
+
+async def test_a_conversation_is_counted_with_the_vocabulary_that_it_was_opened_with(tmp_path: Path) -> None:
+    """The gateway gives a conversation the compactor of each request's model: its weights must add up all the same."""
+    store = SqliteStore(tmp_path / "chats.db")
+    async with Compactor(store, window=WINDOW, counter=Words("one", tokens=1)) as first:
+        second = Compactor(store, window=WINDOW, counter=Words("nine", tokens=9))
+        conversation = await first.open("task")
+        replica = conversation.internals.replica
+        await conversation.say("a b c d e f g h i j")
+        before = conversation.context().cost.tokens
+        replica.shared = second
+        await conversation.append(
+            Message(seq=0, role="assistant", parts=(Text(text="a b c d e f g h i j"),), usage=None)
+        )
+        assert conversation.context().cost.tokens == 2 * before
+        assert replica.state.meter.gauge.calibration.counter == "one"
+        again = await second.open("task")
+        assert again.context().cost.tokens > 3 * before
+        assert again.internals.replica.state.meter.gauge.calibration.counter == "nine"

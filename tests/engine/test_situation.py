@@ -76,7 +76,7 @@ def test_after_a_refusal_the_goal_is_a_share_of_what_was_sent_and_at_most_three_
 
 def test_after_a_refusal_the_goal_is_in_the_tokens_that_the_provider_was_learned_to_count() -> None:
     twice = Calibration(factors={MODEL: 2.0})
-    state = ConversationState(stored=EngineState(calibration=twice)).relearned()
+    state = ConversationState(stored=EngineState(calibration=twice)).relearned("o200k_base")
     large = situation(200_000, state=state)
     assert large.state.meter.to_metered(large.smaller_goal(0.75).limit, model=MODEL) in range(67_000, 67_501)
 

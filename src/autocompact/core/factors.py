@@ -1,4 +1,7 @@
-"""Tokens that a model's own tokenizer makes of one token of ours (o200k_base), by family, until its provider reports.
+"""Families of models: the vocabulary that each counts with, and tokens of it for one of ours (o200k_base).
+
+A weight is counted once, with one vocabulary, and multiplied by a factor until the provider reports. Where the model's own
+vocabulary counts (`autocompact.models.vocabulary`), the factor is 1.
 
 Learned by ``benchmarks/token_factors.py`` on recorded sessions in November 2026. Claude's figure is what its provider
 reported: 1.22 over 605 stretches of 28 sessions, of which 1.2 errs as much as each session's factor from the others. That of
@@ -18,7 +21,15 @@ from types import MappingProxyType
 
 from autocompact.core.windows import longest_match, plain_name
 
+OURS = "o200k_base"
+"""The vocabulary that counts where a model's own is not known or not installed."""
+
 CLAUDE, LATER_CLAUDE = 1.2, 1.6
+
+TOKENS: Mapping[str, float] = MappingProxyType(
+    {"qwen": 1.07, "qwen3.5": 1.11, "deepseek": 1.02, "tekken": 1.11, "llama3": 0.99, "llama4": 0.98}
+)
+"""Tokens of a vocabulary for one of ours; 1 for any other, OpenAI's and our estimator's among them."""
 
 FACTORS: Mapping[str, float] = MappingProxyType(
     {
@@ -29,23 +40,77 @@ FACTORS: Mapping[str, float] = MappingProxyType(
         "claude-opus-5": LATER_CLAUDE,
         "claude-sonnet-5": LATER_CLAUDE,
         "claude-haiku-5": LATER_CLAUDE,
-        "qwen": 1.07,
-        "qwq": 1.07,
-        "deepseek": 1.02,
-        "mistral": 1.11,
-        "ministral": 1.11,
-        "magistral": 1.11,
-        "devstral": 1.11,
-        "codestral": 1.11,
-        "llama": 0.99,
-        "meta-llama": 0.99,
+        "qwen": TOKENS["qwen"],
+        "deepseek": TOKENS["deepseek"],
+        "mistral": TOKENS["tekken"],
+        "codestral": TOKENS["tekken"],
+        "llama": TOKENS["llama3"],
     }
 )
-"""By the beginning of the model's name (`plain_name`); the longest match wins."""
+"""Of models whose vocabulary is not known, by the beginning of the name (`plain_name`); the longest match wins."""
+
+VOCABULARIES: Mapping[str, str] = MappingProxyType(
+    {
+        "qwen1-5": "qwen",
+        "qwen2": "qwen",
+        "qwen3": "qwen",
+        "qwen3-5": "qwen3.5",
+        "qwen3-6": "qwen3.5",
+        "qwq": "qwen",
+        "qvq": "qwen",
+        "deepseek-chat": "deepseek",
+        "deepseek-reasoner": "deepseek",
+        "deepseek-v3": "deepseek",
+        "deepseek-v4": "deepseek",
+        "deepseek-r1": "deepseek",
+        "deepseek-r1:": "",  # Ollama's: a distilled Qwen or Llama, by its size
+        "deepseek-r1:671b": "deepseek",
+        "deepseek-r1-0528-qwen3": "qwen",
+        "deepseek-r1-distill-llama": "llama3",
+        "deepseek-r1-distill-qwen": "qwen",
+        "devstral": "tekken",
+        "magistral": "tekken",
+        "ministral": "tekken",
+        "mistral-large-2512": "tekken",
+        "mistral-large-3": "tekken",
+        "mistral-nemo": "tekken",
+        "mistral-small": "tekken",
+        "open-mistral-nemo": "tekken",
+        "pixtral-12b": "tekken",
+        "voxtral": "tekken",
+        "llama-3": "llama3",
+        "llama-v3": "llama3",
+        "llama3": "llama3",
+        "meta-llama-3": "llama3",
+        "llama-4": "llama4",
+        "llama-v4": "llama4",
+        "llama4": "llama4",
+    }
+)
+"""Of models whose vocabulary is published, by the beginning of the name; "" if the name does not tell.
+
+Sources: the models' own tokenizer files, compared on 2026-11-27 (DeepSeek's V3, R1 and V4 have one vocabulary); for Mistral the
+table of mistral-common 1.13.1, and its vocabulary for the open models that came after that. Names that a provider moves on
+to another model (``qwen-max``, ``mistral-medium-latest``) say nothing about it.
+"""
 
 
 @lru_cache(maxsize=256)
-def first_factor(model: str) -> float:
-    """The factor of a model that nothing was reported for; 1.0 if its family is unknown."""
-    found = longest_match(FACTORS, plain_name(model))
-    return 1.0 if found is None else found
+def vocabulary_of(model: str) -> str:
+    """The vocabulary that a model counts with; "" if it is not known, as for OpenAI's, which tiktoken knows."""
+    return longest_match(VOCABULARIES, plain_name(model)) or ""
+
+
+@lru_cache(maxsize=256)
+def first_factor(model: str, *, counter: str = OURS) -> float:
+    """The factor of a model that nothing was reported for; 1.0 if its family is unknown.
+
+    Args:
+        model: its name.
+        counter: the vocabulary that counted (`autocompact.core.tokens.Counter.name`).
+    """
+    own = vocabulary_of(model)
+    if own == counter:
+        return 1.0
+    tokens = TOKENS[own] if own else longest_match(FACTORS, plain_name(model)) or 1.0
+    return tokens / TOKENS.get(counter, 1.0)

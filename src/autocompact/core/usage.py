@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from autocompact.core.factors import first_factor
+from autocompact.core.factors import OURS, first_factor
 from autocompact.core.messages import Usage
 
 MARGIN = 1.05
@@ -111,14 +111,24 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Per model: how many tokens its provider reports for one estimated token."""
+    """Per model: how many tokens its provider reports for one estimated token.
+
+    Attributes:
+        factors: what was learned.
+        counter: the vocabulary that the estimates are counted with (`autocompact.core.tokens.Counter.name`).
+    """
 
     factors: Mapping[str, float] = field(default_factory=dict[str, float])
+    counter: str = OURS
+
+    def counted_by(self, counter: str) -> Calibration:
+        """The calibration for estimates of ``counter``: what was learned of another vocabulary's tokens says nothing of its."""
+        return self if counter == self.counter else Calibration(counter=counter)
 
     def factor(self, model: str) -> float:
         """The learned factor of ``model``; before that the initial one of its family (`autocompact.core.factors`)."""
         learned = self.factors.get(model)
-        return first_factor(model) if learned is None else learned
+        return first_factor(model, counter=self.counter) if learned is None else learned
 
     def learned(self, model: str, *, reported: float, estimated: int) -> Calibration:
         """With one more observation, weighted by its size (`LEARNING_TOKENS`) and bounded."""
@@ -127,7 +137,7 @@ class Calibration:
         ratio = min(HIGHEST_FACTOR, max(LOWEST_FACTOR, reported / estimated))
         rate = estimated / (estimated + LEARNING_TOKENS)
         factor = self.factor(model)
-        return Calibration(factors={**self.factors, model: factor + rate * (ratio - factor)})
+        return replace(self, factors={**self.factors, model: factor + rate * (ratio - factor)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

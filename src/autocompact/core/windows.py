@@ -18,7 +18,7 @@ from typing import TypeVar
 from autocompact.core.budget import Budget
 from autocompact.core.figures import check_whole, check_windows
 
-Figure = TypeVar("Figure", int, float)
+Figure = TypeVar("Figure", int, float, str)
 
 DEFAULT_WINDOW = 200_000
 """For a model that nothing is known about."""

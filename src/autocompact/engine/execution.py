@@ -228,7 +228,7 @@ class Execution:
         return replace(record, id=replica.next_id(), parent=parent, receipt=receipt)
 
     async def _archive(self, record: Compaction, *, peak: int) -> None:
-        shared, key = self._replica.shared, self._replica.key
+        shared, key, counter = self._replica.shared, self._replica.key, self._replica.transcript.counter
         if shared.memory_folder is None:
             return
         name = key.conversation
@@ -238,7 +238,7 @@ class Execution:
             tasks_of,
             record,
             messages,
-            tokens=lambda seq: message_cost(by_seq[seq], shared.counter).tokens,
+            tokens=lambda seq: message_cost(by_seq[seq], counter).tokens,
         )
         entry = ArchiveEntry(
             conversation=name,

@@ -142,7 +142,7 @@ class Fitting:
     async def _refusal(self, pressure: Pressure) -> IncompressibleContext:
         """Build the error that the context does not fit, with figures in the unit that is short."""
         replica = self._replica
-        meter, counter, kind = replica.state.meter, replica.shared.counter, pressure.kind
+        meter, counter, kind = replica.state.meter, replica.transcript.counter, pressure.kind
         overhead = getattr(meter.overhead, kind)
         messages = tuple(replica.context().messages)
         parts = await off_loop(lambda: breakdown(messages, tools=overhead, counter=counter, unit=kind))

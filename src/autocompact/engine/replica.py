@@ -59,7 +59,8 @@ class Replica:
     def __init__(self, shared: Shared, key: Key) -> None:
         self.key = key
         self.shared = shared
-        self._state = ConversationState()
+        self._state = ConversationState().relearned(shared.counter.name)
+        # counts this log for good: with another vocabulary, as for another model, weights would not add up
         self.transcript = Transcript(counter=shared.counter, read=shared.read)
         self._view = View(self.transcript)
         self._lock = asyncio.Lock()  # held while the log or the active compaction changes
@@ -167,7 +168,7 @@ class Replica:
 
     async def whole_log(self) -> Transcript:
         """The log from its first message on."""
-        return Transcript(await self.history(), counter=self.shared.counter)
+        return Transcript(await self.history(), counter=self.transcript.counter)
 
     async def learn_secrets(self) -> None:
         """Know the secrets again that compactions before this process met: where one stands alone nothing else tells it."""
@@ -221,7 +222,7 @@ class Replica:
         stored = EngineState.decode(snapshot.state)
         transcript = Transcript(
             messages,
-            counter=self.shared.counter,
+            counter=self.transcript.counter,
             first=messages[0].seq if messages else snapshot.last_seq + 1,
             earlier=snapshot.earlier,
             prompt=snapshot.prompt,
@@ -246,7 +247,7 @@ class Replica:
         self._fold(transcript, view)
         self.use_lookup(lookup)
         self._find_request()
-        self._state = self.state.relearned()
+        self._state = self.state.relearned(transcript.counter.name)
         self._replay()
         # last, since it has to fit the log and the record that were taken over
         if snapshot.prepared is not None and self.admits(snapshot.prepared):
@@ -347,7 +348,7 @@ class Replica:
 
     async def _measured(self, messages: Sequence[Message], *, check: Check | None) -> list[Cost]:
         """Weight of each message, which is ``check``ed before; large ones are measured off the loop."""
-        counter = self.shared.counter
+        counter = self.transcript.counter
 
         def measured() -> list[Cost]:
             if check is not None:
@@ -399,7 +400,7 @@ class Replica:
     def use_tools(self, tools: bytes | None, *, system: str = "") -> None:
         """Set what every request carries besides the messages: tool schemas as raw JSON, a system prompt."""
         before = self.state.meter
-        self._state = self.state.with_overhead(tools, system=system, counter=self.shared.counter)
+        self._state = self.state.with_overhead(tools, system=system, counter=self.transcript.counter)
         # what was reported so far was reported with this overhead, if nothing but the log itself told it
         if self.state.meter is not before and not before.observed:
             self._replay()

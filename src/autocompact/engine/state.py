@@ -300,9 +300,9 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True):
         breaker = self.breaker.failed(without_half_surrogates(reason), tokens=used, fixed=fixed)
         return replace(self, stored=replace(self.stored, breaker=breaker))
 
-    def relearned(self) -> ConversationState:
-        """With a meter that knows nothing but the calibration that is stored."""
-        return replace(self, meter=self.meter.relearned(self.stored.calibration))
+    def relearned(self, counter: str) -> ConversationState:
+        """With a meter that knows nothing but the calibration that is stored, as far as it is one of ``counter``'s tokens."""
+        return replace(self, meter=self.meter.relearned(self.stored.calibration.counted_by(counter)))
 
     def replayed(self, log: Transcript, *, load: Load, window: int) -> ConversationState:
         """With the usage that the replies in ``log`` reported for the context of ``load``, the next request."""

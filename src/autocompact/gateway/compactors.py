@@ -9,14 +9,18 @@ counts from the start, unless it is so large that a server that counted it would
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from urllib.parse import urlsplit
 
+from autocompact.core.factors import vocabulary_of
 from autocompact.core.messages import Dialect
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve, window_for
 from autocompact.engine.compactor import Compactor, NamedCompactor
 from autocompact.gateway.config import Config
 from autocompact.models.overflow import Overflow
+from autocompact.models.vocabulary import default_counter
 from autocompact.ports import Clock, ConversationStore, Model, Workers
+from autocompact.runtime.off_loop import off_loop
 from autocompact.wire import Request
 
 _PROVIDERS = (
@@ -65,12 +69,20 @@ class Compactors:
         self._clock = clock
         self._workers = workers
         self._known: dict[tuple[str, int, int], Compactor] = {}
+        self._loaded: set[str] = set()
         self._refused: dict[tuple[str, str], int] = {}
         self._counts_output: set[tuple[str, str]] = set()
         self._counting = _OPENAI if counts_output(config.upstreams.get("openai")) else frozenset[Dialect]()
 
     def __iter__(self) -> Iterator[Compactor]:
         return iter(self._known.values())
+
+    async def load_vocabulary(self, model: str) -> None:
+        """Load what counts the tokens of ``model`` before its first compactor is made: it takes some tenths of a second."""
+        own = vocabulary_of(model)
+        if own and own not in self._loaded:
+            await off_loop(partial(default_counter, model))
+            self._loaded.add(own)
 
     def of(self, request: Request, *, namespace: str) -> Compactor:
         """The compactor for a request, with the room that its provider keeps for the reply."""

@@ -125,6 +125,8 @@ class Handler:
         if self._config.upstream_keys:
             check_body(body)
         request = await self._parse(body, dialect=dialect, namespace=namespace)
+        if request is not None:
+            await self._turns.compactors.load_vocabulary(request.model)
         if (checks := self._concerned(exchange, request)) is not None and request is not None:
             turn = await checks.prepare(request, namespace=namespace, alone=exchange.path == COMPACT)
             work = checks.exchange(turn, ask=partial(self._upstream.send, exchange), send=send)

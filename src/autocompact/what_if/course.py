@@ -283,7 +283,7 @@ def _output(messages: Sequence[Message], index: int, *, own: Sequence[int], fact
 def _usage(session: Session, counter: Counter, *, model: str, window: int, fixed: int | None) -> Usage:
     """Fit what was reported until the first compaction: ``prompt = fixed + factor * own``."""
     points = list(_reported(session, counter))
-    factor = _factor(points) or first_factor(model)
+    factor = _factor(points) or first_factor(model, counter=counter.name)
     if fixed is not None:
         return Usage(fixed=fixed, factor=factor)
     if not points:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from autocompact.compaction.metering import replayed
 from autocompact.compaction.transcript import view
 from autocompact.core.messages import Message
-from autocompact.core.usage import Gauge, Load
+from autocompact.core.usage import Calibration, Gauge, Load
 from autocompact.history.recorded.moment import Moment
 from autocompact.sessions import Session
 
@@ -67,7 +67,11 @@ def usage_of(then: Moment, session: Session, *, log_tokens: int) -> ContextUsage
     load = Load(tokens=counted, context=active.id if active else "", model=session.model)
     # the table's window is not passed: a report above it is of a session with a larger one than the table knows
     gauge = replayed(
-        Gauge(context=load.context), then.log, since=_before(then), load=load, window=session.window
+        Gauge(context=load.context, calibration=Calibration(counter=then.log.counter.name)),
+        then.log,
+        since=_before(then),
+        load=load,
+        window=session.window,
     )
     reading = gauge.read(load)
     if not reading.reported:
