@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from autocompact.chat import ChatConfig, run_command
+from autocompact.runtime.extras import install_command
 from autocompact.testing import FakeProvider
 from tests.chat.chatting import CHAT, asked, call, calling, chatting
 from tests.chat.mcp_server import FORECAST
@@ -51,6 +53,22 @@ async def test_a_server_that_cannot_be_started_is_left_out_and_named(tmp_path: P
         assert list(service.server_problems) == ["gone"]
     assert "The MCP server 'gone' was left out: " in shown.text
     assert log[-1].role == "assistant"
+
+
+WITHOUT_CLIENT = """
+import asyncio, pathlib, sys
+sys.modules["pydantic_ai.mcp"] = None
+from autocompact.chat.tools.mcp import McpServers
+try:
+    asyncio.run(McpServers(pathlib.Path("mcp.json")).tools())
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_without_the_client_the_error_names_what_installs_it() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_CLIENT], capture_output=True, text=True, check=True)
+    assert done.stdout == f"MCP servers need further packages: {install_command('chat-mcp')}\n"
 
 
 async def test_a_file_that_is_no_list_of_servers_is_named_nothing_is_lost_and_it_is_read_again(

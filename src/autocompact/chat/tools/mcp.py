@@ -68,7 +68,7 @@ class McpServers:
 
         Raises:
             InvalidInput: the file cannot be used.
-            ImportError: the extra is missing.
+            ImportError: the extra ``chat-mcp`` is missing.
         """
         if self._file is None:
             return ()
@@ -114,7 +114,7 @@ async def _servers(file: Path, *, asks: bool) -> Mapping[str, Server]:
     try:
         load = await asyncio.to_thread(_import_client)
     except ImportError as error:
-        raise ImportError(f"MCP servers need further packages: {install_command('chat')}") from error
+        raise ImportError(f"MCP servers need further packages: {install_command('chat-mcp')}") from error
     return load(file, asks=asks)
 
 

@@ -1,4 +1,4 @@
-"""One MCP server through pydantic-ai's client. To be imported only where the extra ``chat`` is installed."""
+"""One MCP server through pydantic-ai's client. To be imported only where the extra ``chat-mcp`` is installed."""
 
 from __future__ import annotations
 
