@@ -176,6 +176,21 @@ async def test_wrong_arguments_and_unknown_tools_are_answered_not_raised(box: To
         ("g'i't pu\"sh\"", "refuse"),
         ("{ git push; }", "refuse"),
         ("git commit -m 'git push works'", "ask"),
+        ("echo 'git push' | sh", "refuse"),
+        ("printf 'git push' | /bin/bash -s", "refuse"),
+        ("git \\\npush", "refuse"),
+        ("if true; then git push; fi", "refuse"),
+        ("while ! git push; do :; done", "refuse"),
+        ("trap 'git push' EXIT", "refuse"),
+        ("runuser -u me git push", "refuse"),
+        ("awk 'BEGIN{system(\"rm x\")}'", "refuse"),
+        ("make test deploy", "ask"),
+        ("python tools/x.py", "run"),
+        ("python tools/x.py src", "ask"),
+        ("sed -n src", "ask"),
+        ("sed -n 'w ../x' src", "ask"),
+        ("tar xfI src src", "ask"),
+        ("git show HEAD:.env", "ask"),
         ("gitx status", "ask"),
         ("git 'status", "ask"),
     ],
@@ -183,7 +198,17 @@ async def test_wrong_arguments_and_unknown_tools_are_answered_not_raised(box: To
 def test_rules_for_commands(tmp_path: Path, command: str, wanted: str) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "link").symlink_to("/etc")
-    allow = ("git status", "make test", "git log --oneline -n*", "cat", "env")
+    allow = (
+        "git status",
+        "make test",
+        "git log --oneline -n*",
+        "cat",
+        "env",
+        "python tools/*",
+        "sed -n *",
+        "tar",
+        "git show",
+    )
     rules = CommandRules(enabled=True, allow=allow, deny=("git push", "rm"))
 
     assert verdict(command, rules, folder=tmp_path) == wanted

@@ -35,10 +35,23 @@ _SHELL = re.compile(r"[;&|<>()`$\r\n\\*?\[\]{}~#!]")
 _SEPARATORS = re.compile(r"[;&|()`\n{}]|\$\(")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _STARTERS = frozenset(
-    "ash bash builtin busybox caffeinate chroot command dash doas entr env eval exec fish flock ionice ksh nice nohup "
-    "nsenter parallel script setsid sh stdbuf strace su sudo taskset time timeout toybox unshare watch xargs zsh".split()
+    "! ash bash builtin busybox bwrap caffeinate chroot chrt command coproc dash dbus-run-session do doas elif else entr env "
+    "eval exec fakeroot firejail fish flock if ionice ksh ltrace nice nohup nsenter numactl parallel perf pkexec proxychains "
+    "runuser screen script setarch setpriv setsid sh stdbuf strace su sudo systemd-run taskset then time timeout tmux "
+    "torsocks toybox trap unbuffer unshare until valgrind watch while xargs xvfb-run zsh".split()
 )
-"""Programs that run what their words say: each word behind them may be the command that is meant."""
+"""Programs, and words of the shell, that run what their words say: each word behind them may be the command that is meant."""
+_SHELLS = frozenset("ash bash dash fish ksh sh zsh".split())
+_PROGRAMMED = frozenset(
+    "awk bsdtar dc ed ex gawk gdb gsed gtar m4 mawk mysql nawk psql sed sqlite3 ssh tar vi vim".split()
+)
+"""Programs whose words are programs, or name one without a dash in front (``sed e``, ``tar xfI a b``)."""
+_RUNNERS = frozenset(
+    "bun bundle cargo deno docker gmake go gradle invoke just kubectl lua make mvn ninja node nox npm npx perl php pnpm "
+    "podman poetry python rake ruby task tox uv uvx yarn".split()
+)
+"""Programs whose words name what is run: a rule covers those that it says, with ``*`` if it likes."""
+_VERSION = "0123456789."
 _FIND_STARTS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _REMOVES = ("rm", "-r", "-f", "-rf")
 """What ``find -delete`` does, in the words of a rule."""
@@ -70,7 +83,7 @@ def verdict(command: str, rules: CommandRules, *, folder: Path | None = None) ->
         rules: of the person.
         folder: that it would run in; None is the current one.
     """
-    if _is_denied(command, rules.deny):
+    if _is_denied(command.replace("\\\n", ""), rules.deny):
         return "refuse"
     words = _words(command)
     if not _SHELL.search(command) and any(
@@ -100,9 +113,14 @@ def _allows(rule: list[str], words: list[str], *, folder: Path) -> bool:
     if not all(any(fnmatchcase(option, pattern) for pattern in options) for option in given):
         return False
     rest = plain[len(named) :]
+    program = plain[0].rstrip(_VERSION)
+    if rest and program in _RUNNERS:
+        return False
     rest += [word for word, pattern in zip(plain, named, strict=False) if pattern == "*"]
     # behind a program that starts others any word may be a command
-    return not (rest and plain[0] in _STARTERS) and all(_is_harmless(word, folder=folder) for word in rest)
+    return not (rest and program in _STARTERS | _PROGRAMMED) and all(
+        _is_harmless(word, folder=folder) for word in rest
+    )
 
 
 def _is_harmless(word: str, *, folder: Path) -> bool:
@@ -118,16 +136,15 @@ def _is_harmless(word: str, *, folder: Path) -> bool:
 
 
 def _is_denied(line: str, rules: Sequence[str]) -> bool:
-    for words in (_words(line), *map(_words, _SEPARATORS.split(line))):
+    commands = [_words(line), *map(_words, _SEPARATORS.split(line))]
+    for words in commands:
         for started in _started_by(words):
             if any(_holds(started, rule.split()) for rule in rules):
                 return True
-            # one word that is a line for a shell: sh -c "…"
-            if started != words and any(
-                _is_denied(word, rules) for word in started[:1] if len(word.split()) > 1
-            ):
-                return True
-    return False
+    # a word that is a line for a shell: sh -c "…", or any one beside a shell that reads it: echo "…" | sh
+    fed = any(words and words[0].rpartition("/")[2] in _SHELLS for words in commands)
+    said = (words if fed else [started[0] for started in _started_by(words)] for words in commands)
+    return any(_is_denied(word, rules) for each in said for word in each if len(word.split()) > 1)
 
 
 def _started_by(words: list[str]) -> Iterator[list[str]]:
