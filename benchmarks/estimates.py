@@ -6,6 +6,8 @@ Each session is followed until its client's first compaction, behind which nobod
 gauge as it is used, with what was reported before. *Whole*: the same request with nothing reported for its context, as
 after a compaction, by what was learned of the model until then; with the margin of 5 % that is on every estimate, and
 without. Only contexts of 20,000 tokens and more count there.
+
+Of five of Codex's recordings (`MASKED`) the words are not those that were counted; they have a row of their own.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from benchmarks.speed import verdict
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 LEAST = 20_000
+MASKED = "agentcmd__"
+"""Recordings whose words were replaced by others of their length: the reports are of the words that were sent."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,15 +75,19 @@ def main() -> None:
     print("| sessions of | requests | next request, p90 | whole, p90 | too low | without margin, p90 |")
     print("|---|---|---|---|---|---|")
     worst = 0.0
-    for name in ("claude_code", "codex", "pi"):
+    rows = {name: list(sessions(DATA / name, without=MASKED)) for name in ("claude_code", "codex", "pi")}
+    rows["codex, words replaced"] = [
+        read_session(path) for path in sorted((DATA / "codex").glob(f"{MASKED}*"))
+    ]
+    for name, known in rows.items():
         errors = Errors()
-        for session in sessions(DATA / name):
+        for session in known:
             follow(session, errors)
         low = sum(error < 0 for error in errors.whole) / max(1, len(errors.whole))
         figures = f"{p90(errors.next_request):.1%} | {p90(errors.whole):.1%} | {low:.0%}"
         print(f"| {name} | {len(errors.next_request):,} | {figures} | {p90(errors.without_margin):.1%} |")
-        worst = max(worst, p90(errors.next_request))
-    verdict("of the next request, p90, the worst", worst, most=0.05)
+        worst = max(worst, p90(errors.next_request) if "replaced" not in name else 0.0)
+    verdict("of the next request, p90, the worst of those with the words that were sent", worst, most=0.05)
 
 
 if __name__ == "__main__":

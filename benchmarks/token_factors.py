@@ -24,12 +24,9 @@ from autocompact.core.tokens import message_cost
 from autocompact.models.published import PUBLISHED
 from autocompact.models.vocabulary import Name, load_counter
 from autocompact.sessions import Session
-from benchmarks.estimates import DATA, p90, sessions
+from benchmarks.estimates import DATA, MASKED, p90, sessions
 
 FOLDERS = ("claude_code", "codex", "pi")
-MASKED = "agentcmd__"
-"""Recordings whose words were replaced: their counts say nothing."""
-
 STRETCHES = (1_500, 5_000, 20_000)
 KINDS = ("reads", "calls", "rest")
 PRIOR_TOKENS = 2_000
