@@ -64,10 +64,22 @@ def shown(markdown: str) -> str:
         ("```python\nx = 2 ** 3\n```\nend", "    ‹2›python‹0›\n    ‹36›x = 2 ** 3‹0›\nend"),
         ("| a | b |\n|---|--:|\n| `longer` | 1 |\nend", "‹1›a       b‹0›\nlonger  1\nend"),
         ("| no table\nend", "| no table\nend"),
+        ("| 甲 | b |\n|---|--:|\n| 1 | 100 |\n", "‹1›甲    b‹0›\n1   100\n"),
+        (
+            f"| a | b | c |\n|---|---|\n| {'word ' * 12}| {'x' * 30} | {'y' * 20} |\n| 1 | 2 |\n",
+            f"‹1›a{' ' * 25}  b{' ' * 29}  c‹0›\n\n{'word ' * 5}{' ' * 3}{'x' * 30}  {'y' * 20}\n"
+            f"{('word ' * 5).strip()}\nword word\n\n1{' ' * 27}2\n",
+        ),
+        (
+            f"| a | b |\n|---|---|\n| {'x' * 50} | {'y' * 50} |\n| 1 | |\n",
+            f"a: {'x' * 50}\nb: {'y' * 50}\n\na: 1\n",
+        ),
+        (r"\[a \\ b\,c\] \(d\) \{e\} snake\_case \$5", r"\[a \\ b\,c\] \(d\) \{e\} snake_case $5"),
         ("**open\nclosed", "‹1›open‹0›\nclosed"),
     ],
 )
-def test_markdown_is_painted(markdown: str, seen: str) -> None:
+def test_markdown_is_painted(markdown: str, seen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert shown(markdown) == seen
 
 

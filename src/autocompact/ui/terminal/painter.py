@@ -12,6 +12,8 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 
+from autocompact.ui.terminal.tables import table_lines
+
 RESET = "\x1b[0m"
 _CODES = {"bold": "1", "dim": "2", "italic": "3", "underline": "4", "struck": "9", "code": "36"}
 _INDENT = "    "
@@ -33,7 +35,8 @@ _LINK = re.compile(
     r"\([ ]*(?P<url><[^<>\n]{0,2000}>|(?:[^()\s]|\([^()\s]*\)){0,2000})(?:[ ]+\"[^\"\n]{0,300}\")?[ ]*\)"
 )
 _LINK_BEGUN = re.compile(r"!?\[[^\[\]\n]{0,300}(?:\](?:\([^\n]{0,2000})?)?")
-_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_MARKS = "*_`~#>+-.$"
+"""What a backslash takes its meaning from. Before other signs it stays: formulas are shown as they are written."""
 _STARS = {1: ("italic",), 2: ("bold",), 3: ("bold", "italic")}
 
 
@@ -151,13 +154,12 @@ class Painter:
         if len(lines) < 2 or not _TABLE_RULE.fullmatch(lines[1]):
             return "".join(f"{line}\n" for line in lines)
         rows = [_cells(line) for line in (lines[0], *lines[2:])]
-        sizes = [
-            max(len(row[at]) if at < len(row) else 0 for row in rows) for at in range(max(map(len, rows)))
-        ]
-        if sum(sizes) + 2 * len(sizes) > shutil.get_terminal_size().columns:
-            return "".join(f"{line}\n" for line in lines)
-        head, *body = ("  ".join(map(str.ljust, row, sizes)).rstrip() for row in rows)
-        return "\n".join([f"{self._styled('bold')}{head}{RESET}", *body, ""])
+        right = [cell.endswith(":") and not cell.startswith(":") for cell in _cells(lines[1])]
+        columns = shutil.get_terminal_size().columns
+        return "".join(
+            f"{self._styled('bold')}{line}{RESET}\n" if head else f"{line}\n"
+            for line, head in table_lines(rows, right=right, columns=columns)
+        )
 
     # Within a line
 
@@ -183,7 +185,7 @@ class Painter:
     def _mark(self, token: str) -> str:
         end = self._at + len(token)
         after = self._held[end : end + 1] or " "
-        if token == "\\" and after in _PUNCTUATION:
+        if token == "\\" and after in _MARKS:
             self._take(1)
             return self._take(1)
         names = ("struck",) if token == "~~" else _STARS.get(len(token), ()) if token[0] == "*" else ()
