@@ -88,6 +88,20 @@ def test_what_the_model_has_not_seen_yet_is_not_parted_from_what_it_did_before()
     assert legal_cuts(numbered([ASK, ANSWER, *step]), rules=(*DEFAULT, Unseen())) == (0, 1)
 
 
+def test_notes_of_a_program_that_the_model_has_not_seen_yet_are_not_parted_from_the_request_behind_them() -> (
+    None
+):
+    note, made = (
+        said("user", "<bash-stdout>a.py</bash-stdout>"),
+        text_message(0, "user", "Earlier.", synthetic=True),
+    )
+    assert cuts(Unseen(), ASK, ANSWER, note, note, ASK) == [0, 1, 2]
+    assert cuts(Unseen(), ASK, ANSWER, ASK, note) == [0, 1, 2, 3]
+    assert cuts(Unseen(), ASK, note, ANSWER, ASK) == [0, 1, 2, 3, 4]
+    assert cuts(Unseen(), note, ASK, ASK) == [0, 1, 2, 3]
+    assert Unseen().allowed([made, ASK]) == range(3)  # what the context says itself is no part of the log
+
+
 def test_parallel_groups_hold_the_calls_of_one_run_together() -> None:
     run = [said("assistant", call("a")), ANSWER, said("assistant", call("b")), ANSWER]
     assert cuts(ParallelGroups(), ASK, *run, ASK) == [0, 1, 4, 5, 6]

@@ -288,6 +288,26 @@ def test_a_first_result_that_is_too_large_is_cut_with_nothing_summarised():
     assert view(log, record).messages[:3] == tuple(log[seq] for seq in (1, 2, 3))
 
 
+@pytest.mark.parametrize("together", [False, True], ids=["a message each", "one message"])
+def test_the_output_of_a_command_that_the_user_ran_is_cut_where_it_does_not_fit_and_never_folded_unseen(
+    together: bool,
+):
+    shown = "FIRST LINE\n" + "\n".join(LINE.format(n=i) for i in range(400)) + "\nLAST LINE"
+    notes = ("<bash-input>git log</bash-input>", f"<bash-stdout>{shown}</bash-stdout>", "What does it show?")
+    asked = [said("user", *notes)] if together else [said("user", note) for note in notes]
+    log = log_of(numbered([*work(20), said("assistant", "Done."), *asked]))
+    record = climb_offline(log, replace(GOAL, limit=4_000))
+    assert record is not None
+    assert record.receipt.tokens_after <= 4_000
+    texts = [part.text for m in view(log, record).messages for part in m.parts if isinstance(part, Text)]
+    assert texts[-1] == notes[-1]
+    assert texts[-3] == notes[0]
+    assert texts[-2].startswith("<bash-stdout>FIRST LINE\n")
+    assert (
+        f'LAST LINE</bash-stdout>\n[memory_expand("m{len(log) - (0 if together else 1)}") shows' in texts[-2]
+    )
+
+
 def test_unseen_results_that_do_not_even_fit_cut_are_folded():
     log = log_of(with_unseen(work(60), *["x y z " * 30] * 30))
     record = climb_offline(log, replace(GOAL, limit=900, target=500, summary_tokens=200))

@@ -13,7 +13,7 @@ from autocompact.compaction.record import Mask
 from autocompact.compaction.transcript import masked
 from autocompact.core.actions import interpret
 from autocompact.core.content import LOOKED_AT, Content, content_of
-from autocompact.core.messages import Image, Message, ToolCall, ToolResult
+from autocompact.core.messages import Image, Message, Text, ToolCall, ToolResult
 from autocompact.core.redacted import redacted_call
 from autocompact.core.references import parse_reference
 from autocompact.core.tokens import Estimator, message_cost
@@ -301,3 +301,44 @@ def test_nothing_is_cut_to_less_than_says_anything() -> None:
         cut_results(numbered(use("a")), counter=COUNTER, save_tokens=950) == ()
     )  # what is said of it is longer
     assert cut_results([], counter=COUNTER, save_tokens=1) == ()
+
+
+LISTED = (
+    "<bash-stdout>./src/pump.py\n" + "./src/valve.py\n" * 60 + "</bash-stdout><bash-stderr></bash-stderr>"
+)
+
+
+def test_what_a_program_wrote_in_the_users_place_goes_like_an_output_once_the_model_has_seen_it() -> None:
+    ran = said("user", "<bash-input>find .</bash-input>", LISTED, "Which of them has no test?")
+    (mask,) = masks_of([ran])
+    assert (mask.seq, mask.part) == (1, 1)
+    assert mask.stub.startswith('[left the context: note "./src/pump.py ./src/valve.py')
+    shown = masked(numbered([ran])[0], [mask])
+    assert [part.text for part in shown.parts if isinstance(part, Text)] == [
+        "<bash-input>find .</bash-input>",
+        mask.stub,
+        "Which of them has no test?",
+    ]
+    assert masks_of([ran], ends=False) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please read this:\n" + LONG,
+        f"<bash-stdout>{'x' * 300}</bash-stdout>",
+        f"<system-reminder>As you answer, keep to this:\n{LONG}</system-reminder>",
+        f"Base directory for this skill: /srv/skill\n{LONG}",
+        f'<teammate-message teammate_id="lead">Do this: {LONG}</teammate-message>',
+        f"This session is being continued from a previous conversation. {LONG}",
+    ],
+    ids=["the user's words", "short", "instructions", "a skill", "orders", "an earlier summary"],
+)
+def test_other_texts_in_the_users_place_stay(text: str) -> None:
+    assert masks_of([said("assistant", "Hello."), said("user", text)]) == ()
+
+
+def test_of_notes_that_begin_alike_none_outdates_another() -> None:
+    first, second = (said("user", LISTED) for _ in range(2))
+    assert seqs(masks_of([first, second], save_tokens=1)) == [1]
+    assert seqs(masks_of([first, second], protect_tokens=len(LISTED) + 100)) == [1]

@@ -109,3 +109,26 @@ async def test_the_summary_that_a_client_brings_is_what_came_before_and_no_reque
     assert "idempotency key changed with every attempt" in account
     assert "m1 [done" not in sent
     assert "Now document the retries." in sent
+
+
+@pytest.mark.requirement("C4", "E1")
+async def test_what_a_command_of_the_user_showed_is_cut_rather_than_refused_or_dropped() -> None:
+    shown = "FIRST LINE\n" + "\n".join(map(words, range(60))) + "\nLAST LINE"
+    notes = ("<bash-input>git log</bash-input>", f"<bash-stdout>{shown}</bash-stdout>", "Who was it?")
+    messages: list[Any] = [
+        {"role": "user", "content": REQUEST},
+        {"role": "assistant", "content": "All modules are right."},
+        {"role": "user", "content": [{"type": "text", "text": note} for note in notes]},
+    ]
+    body = {"model": "m", "max_tokens": 100, "messages": messages}
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW) as url,
+    ):
+        status, headers, told = await post(f"{url}/v1/messages", json.dumps(body).encode(), **VERSION)
+    assert status == 200, told
+    assert headers["x-autocompact-action"] == "compacted"
+    texts = [block["text"] for block in provider.requests[-1].messages[-1]["content"]]
+    assert texts[-1] == notes[-1]
+    assert "FIRST LINE" in texts[-2]
+    assert "LAST LINE</bash-stdout>" in texts[-2]

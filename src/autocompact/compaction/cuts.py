@@ -119,16 +119,33 @@ class LogOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unseen:
-    """Never after calls whose results the model has not seen yet: with a summary in their place it would call again."""
+    """Never after results or notes of a program that the model has not seen yet.
+
+    With a summary in the place of results it would call again, and a request may speak of what was noted before it: the output
+    of a command that the user ran, say.
+    """
 
     def allowed(self, messages: Sequence[Message]) -> range:
-        """The cuts before the last message of the model, if results follow it."""
+        """The cuts before the last message of the model, if results follow it, and before the notes at the end."""
         last = max(
             (index for index, message in enumerate(messages) if message.role == "assistant"), default=0
         )
         # without results behind it, the last answer has been given and may be folded
         waits = any(message.results for message in messages[last + 1 :])
-        return range((last if waits else len(messages)) + 1)
+        return range((last if waits else _notes_begin(messages)) + 1)
+
+
+def _notes_begin(messages: Sequence[Message]) -> int:
+    """The index of the first of the notes of programs at the end, or right before the request at the end; the end for none."""
+    end = len(messages) - (1 if messages and messages[-1].is_request else 0)
+    begin = end
+    while begin and _is_note(messages[begin - 1]):
+        begin -= 1
+    return begin if begin < end else len(messages)
+
+
+def _is_note(message: Message) -> bool:
+    return message.role == "user" and message.seq > 0 and not message.is_request and not message.results
 
 
 DEFAULT: tuple[Rule, ...] = (ToolPairs(), ParallelGroups(), ReasoningBlocks(), UserTurn(split=True))

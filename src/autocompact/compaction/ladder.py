@@ -619,7 +619,10 @@ class _Attempt:
         # to the middle between target and limit: cutting to the limit
         # itself would overflow again at the next result
         excess = sum(self._fixed(head).values()) - (self.goal.target + self.goal.limit) // 2
-        unseen = self.context.messages[self.unseen :]
+        messages = self.context.messages
+        # a client puts notes into the message of a request as well
+        asked = len(messages) - 1 if messages and messages[-1].is_request else len(messages)
+        unseen = messages[min(self.unseen, asked) :]
         cut = cut_results(
             unseen,
             counter=self.log.counter,

@@ -3,6 +3,9 @@
 The cheapest step of the ladder: tool outputs are most of an agent's context, most of them are read once, and the
 archive keeps them all. The call itself stays, so the model still knows what it did.
 
+What a program wrote in the user's place counts as an output too: what came of a command that the user ran, a notice of a
+task in the background. Instructions, orders of another agent and a client's summary of what came before do not.
+
 What stays as it is: results the model has not seen yet, the newest ones, small ones, what the user answered, and
 errors that no later run of the same thing overcame. What goes first: outputs that a later one outdated - the file
 was read again or edited, the command run again.
@@ -20,13 +23,14 @@ from autocompact.compaction.record import Mask
 from autocompact.core.actions import Action, interpret
 from autocompact.core.content import Content, content_of
 from autocompact.core.lookup import OPENS, OPENS_ALL
-from autocompact.core.messages import Message, ToolResult
+from autocompact.core.messages import Message, Text, ToolResult
 from autocompact.core.pairing import Place, pairs
 from autocompact.core.redacted import (
     EMPTY,
     RedactedCall,
     RedactedMessage,
     RedactedResult,
+    RedactedText,
     cut,
     edited,
     filled,
@@ -36,11 +40,16 @@ from autocompact.core.redacted import (
     redacted,
 )
 from autocompact.core.redaction import Redacted
+from autocompact.core.spoken import is_carried, is_skill, is_spoken, standing_words, untagged
 from autocompact.core.tokens import Counter, message_cost, truncated
 from autocompact.ledger.outcomes import normal, read_outcome
+from autocompact.ledger.wrapping import ordered
 
 MIN_TOKENS = 120
 """Results smaller than this stay by default: a stub takes about 50 tokens itself."""
+
+MIN_NOTE_TOKENS = 400
+"""Notes of a program smaller than this stay: they may say what to do."""
 
 ANSWERED_BY_USER = frozenset(
     {"askuserquestion", "ask_user", "ask_followup_question", "exitplanmode", "skill"}
@@ -62,7 +71,8 @@ _ARGUMENTS = ("pattern", "query", "url", "uri", "path", "prompt", "description",
 class _Output:
     """A tool result that could be masked: at ``index`` in the messages, part ``part`` of message ``seq`` of the log.
 
-    ``result`` is what the model is sent, and weighed; what a mask says comes from ``call`` and ``clean``.
+    ``result`` is what the model is sent, and weighed; what a mask says comes from ``call`` and ``clean``. A note of a program
+    has a call that says how it begins, and its text as result.
     """
 
     index: int
@@ -73,6 +83,7 @@ class _Output:
     clean: RedactedResult
     action: Action
     tokens: int
+    is_note: bool
     outdated: bool = False
 
 
@@ -117,7 +128,7 @@ def mask_old_results(
         and output.seq > 0
         and (keep_from is None or output.seq < keep_from)
         and output.seq not in pinned
-        and output.tokens >= min_tokens
+        and output.tokens >= (max(min_tokens, MIN_NOTE_TOKENS) if output.is_note else min_tokens)
         and _may_go(output)
     ]
     # stable, so oldest first within each: outdated results say what is no longer true
@@ -223,28 +234,51 @@ def _outputs(
     counter: Counter,
     redactor: Callable[[Message], RedactedMessage],
 ) -> Iterator[_Output]:
+    """The results of calls and the notes of programs, in order."""
     found = {pair.result: pair.call for pair in pairs(messages)}
     for index, message in enumerate(messages):
         for place, part in enumerate(message.parts):
             at = found.get(Place(index, place))
-            if at is None:
+            if at is not None:
+                call = redactor(messages[at.message]).parts[at.part]
+                assert isinstance(call, RedactedCall), "a pair begins with a call"
+                assert isinstance(part, ToolResult), "a pair ends with a result"
+                clean = redactor(message).parts[place]
+                assert isinstance(clean, RedactedResult), "a redacted part is of its part's kind"
+                result = part
+            elif isinstance(part, Text) and _is_output(message, part.text):
+                said = redactor(message).parts[place]
+                assert isinstance(said, RedactedText), "a redacted part is of its part's kind"
+                call, clean = _as_output(said.text, at=filled("{}.{}", message.seq, place))
+                result = ToolResult(call_id="", text=part.text)
+            else:
                 continue
-            call = redactor(messages[at.message]).parts[at.part]
-            clean = redactor(message).parts[place]
-            assert isinstance(call, RedactedCall), "a pair begins with a call"
-            assert isinstance(part, ToolResult), "a pair ends with a result"
-            assert isinstance(clean, RedactedResult), "a redacted part is of its part's kind"
             yield _Output(
                 index=index,
                 seq=message.seq,
                 part=message.place_of(place),
                 call=call,
-                result=part,
+                result=result,
                 clean=clean,
                 action=interpret(call),
-                # weighed already, unless several results share the message
-                tokens=tokens[index] if len(message.parts) == 1 else _weigh(part, counter),
+                # weighed already, unless several parts share the message
+                tokens=tokens[index] if len(message.parts) == 1 else _weigh(result, counter),
+                is_note=at is None,
             )
+
+
+def _is_output(message: Message, text: str) -> bool:
+    """True for a text in the user's place that a program wrote and that is neither an instruction, an order nor a summary."""
+    if message.role != "user" or (not message.synthetic and is_spoken(text)):
+        return False
+    return not (standing_words(text)[0] or is_skill(text) or is_carried(text) or ordered(text))
+
+
+def _as_output(note: Redacted, *, at: Redacted) -> tuple[RedactedCall, RedactedResult]:
+    """A note of a program as a call, no two of which are the same, and its result."""
+    begins = one_line(cut(edited(note, untagged), end=_HEAD))
+    call = RedactedCall(name=own("note"), arguments=at, values={"description": begins})
+    return call, RedactedResult(text=note, is_error=False, media=())
 
 
 def _weigh(result: ToolResult, counter: Counter) -> int:

@@ -168,6 +168,7 @@ def _account(
     draft.tell_facts(facts)
     if is_chat:  # what was held back for sections that a chat does not have
         draft.tell_facts(facts + budget - counter.count(draft.text()))
+        draft.refer_to_requests()
     else:  # in a chat a name without its statement tells nothing
         draft.grow()
         draft.tell_details()
@@ -237,6 +238,13 @@ class _Draft:
     def tell_facts(self, size: int, *, plain: bool = False) -> None:
         """What people said, in ``size`` tokens."""
         self._set("said", _facts(self.kinds.get("fact", ()), size, counter=self.counter, plain=plain))
+
+    def refer_to_requests(self) -> None:
+        """A bare reference to the requests of a chat, where none is stated and there is room for it."""
+        requests = _pointers(self.kinds.get("request", ()))
+        size = self.counter.count(requests) + HEADING
+        if not self.parts.get("requests") and self.counter.count(self.text()) + size <= self.budget:
+            self.parts["requests"] = requests
 
     def grow(self) -> None:
         """Give what the words of the agent leave to the other parts, but for the share of the details."""
@@ -343,8 +351,13 @@ def _relative(text: str, base: str) -> str:
 def _requests(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter) -> str:
     kept = shortened_requests(kinds.get("request", []), budget, counter=counter)
     if _is_chat(kinds) and all(entry.text == POINTER for entry in kept):
-        return ""  # the facts tell what was said, with their references
+        return ""  # what was said says more, and has references of its own
     return render(kept).partition("\n")[2]
+
+
+def _pointers(requests: Iterable[Entry]) -> str:
+    """The line that refers to all of these requests and states none; "" for none."""
+    return render([replace(entry, text=POINTER) for entry in requests]).partition("\n")[2]
 
 
 def _stands(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter) -> str:
