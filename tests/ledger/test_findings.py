@@ -231,3 +231,11 @@ def test_an_announcement_with_its_reason_behind_a_dash_is_kept() -> None:
     assert not only_intends(reason)
     assert only_intends(reason.partition(" - ")[0])
     assert only_intends("Let me take two commits - one, two.")
+
+
+def test_a_long_intent_ends_at_a_word() -> None:
+    (told,) = intents(
+        _spoken("I'll add a retry to `load_state()` and " + "another one, " * 20 + "finally.")
+    ).values()
+    assert told.endswith(("another…", "one,…"))
+    assert len(told) <= 220

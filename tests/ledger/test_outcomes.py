@@ -107,6 +107,8 @@ def test_error_lines_say_what_went_wrong() -> None:
 
 
 def test_a_bare_traceback_and_a_plain_first_line_are_better_than_nothing() -> None:
+    (long,) = error_lines("ValueError: " + "no such tax code " * 20)
+    assert long.endswith(" code…")
     assert error_lines("Traceback (most recent call last):") == ("Traceback (most recent call last):",)
     assert error_lines("<tool_use_error>String to replace was absent</tool_use_error>\nmore") == (
         "String to replace was absent",

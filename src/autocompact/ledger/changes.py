@@ -483,6 +483,10 @@ def _noted(added: Iterable[str], plus: Sequence[str]) -> Iterator[str]:
             yield f"{name}: {comment}"
 
 
+_SENTENCE = 180
+"""Characters of a comment at most."""
+
+
 def _first_comment(lines: Sequence[str], index: int) -> str:
     """The first sentence of the comment that ends right above line ``index``, or begins right below it."""
     words: list[str] = []
@@ -496,7 +500,7 @@ def _first_comment(lines: Sequence[str], index: int) -> str:
     below = lines[index + 1] if index + 1 < len(lines) else ""
     if not words and below.lstrip().startswith(('"""', "'''", "///")):
         words.append(_comment(below))
-    return re.split(r"(?<=[.!?])\s", " ".join(reversed(words)), maxsplit=1)[0][:180]
+    return clipped(re.split(r"(?<=[.!?])\s", " ".join(reversed(words)), maxsplit=1)[0], _SENTENCE)
 
 
 def _comment(line: str) -> str:

@@ -324,6 +324,6 @@ def intents(spoken: Iterable[Spoken]) -> dict[int, str]:
                 continue
             intent = _PROMISE.sub("", sentence, count=1).rstrip(": ")
             if len(intent) > 24 and _CONCRETE.search(intent):
-                found[words.seq] = intent[:_INTENT]
+                found[words.seq] = clipped(intent, _INTENT)
                 break
     return found

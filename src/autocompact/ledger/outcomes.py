@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from autocompact.core.actions import HEREDOC
 from autocompact.core.redacted import cut, edited, joined, pieces
 from autocompact.core.redaction import Redacted
+from autocompact.ledger.clipping import clipped
 
 _EXIT = re.compile(
     r"^Exit [Cc]ode:? (-?\d+)|exited with code (-?\d+)|with exit code (-?\d+)|exit code: (-?\d+)"
@@ -78,6 +79,7 @@ _COMMENTS = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+")
 _CD = re.compile(r"(?:\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n))+")
 _SPACE = re.compile(r"\s+")
 _END = 1_500
+_COUNT, _LONGEST_ERROR = 160, 200
 HEAD = 2_000
 TAIL = 6_000
 LONGEST_CUT = 200
@@ -163,8 +165,12 @@ def _says_failed(output: str) -> bool:
 
 def _counts(output: str) -> str:
     commit = _COMMIT.search(output)
-    counts = [line[:160] for line in _lines(_COUNTS, output)]
-    return "; ".join([*([commit.group()[:160]] if commit else []), *counts[-1:]])
+    counts = list(_lines(_COUNTS, output))
+    return "; ".join(_short(line, _COUNT) for line in (*([commit.group()] if commit else []), *counts[-1:]))
+
+
+def _short(line: str, length: int) -> str:
+    return line if len(line) <= length else clipped(line, length)
 
 
 def _exit_code(output: str) -> int | None:
@@ -182,10 +188,10 @@ def without_wrappers(output: str) -> str:
 def error_lines(output: str) -> tuple[str, ...]:
     """The lines of an output that say what went wrong: at most three, the first line if none says so plainly."""
     output = without_wrappers(output)
-    found = list(dict.fromkeys(line[:200] for line in _lines(_ERROR, output)))
+    found = list(dict.fromkeys(_short(line, _LONGEST_ERROR) for line in _lines(_ERROR, output)))
     if not found:
         first = _FIRST_LINES.search(output)
-        return (first.group().rstrip()[:200],) if first else ()
+        return (_short(first.group().rstrip(), _LONGEST_ERROR),) if first else ()
     return tuple(found[:3])
 
 
