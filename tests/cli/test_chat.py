@@ -510,6 +510,20 @@ def test_answers_are_wrapped_between_words_also_after_the_terminal_changed_its_s
     assert " ".join(" ".join(narrow).split()) == (words * 4).strip()
 
 
+def test_the_answer_to_one_question_is_had_as_json(place: Place) -> None:
+    with providing(provider := FakeProvider(["All **well**\x1b[2J."])):
+        place.talk_to(provider)
+        done = place.piped("--json", "How are you?")
+        refused = place.piped("--json", "--model", "nobody", "How are you?")
+    (line,) = done.stdout.splitlines()
+    document = json.loads(line)
+    assert document["answer"] == "All **well**\x1b[2J."
+    assert (document["message"], document["model"]) == (2, "compatible:any")
+    assert 0 < document["usage"]["used"] < document["usage"]["threshold"] < document["usage"]["window"]
+    assert f"--resume {document['conversation']}" in done.stderr.decode()
+    assert (refused.returncode, refused.stdout) == (2, b"")
+
+
 def test_a_question_is_sent_with_what_is_piped_in_after_it(place: Place) -> None:
     with providing(provider := FakeProvider(["Two commits.", "Nothing."])):
         place.talk_to(provider)

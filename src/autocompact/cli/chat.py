@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
+import msgspec
 
 from autocompact.cli.defaults import loaded
 from autocompact.cli.running import quieted
-from autocompact.cli.sources import STDIN, can_ask, is_closed, is_piped
+from autocompact.cli.sources import STDIN, can_ask, deliver, is_closed, is_piped
 from autocompact.cli.store import db_option, namespace_option
 from autocompact.cli.values import count
 from autocompact.errors import InvalidInput, ModelError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from autocompact.chat import ChatService, ChatSession
     from autocompact.chat.from_settings import ChatSetup
     from autocompact.chat.loop_thread import LoopThread
+    from autocompact.chat.views import MeterReading
 
 _LAST = ""
 MOST_PIPED = 10_000_000
@@ -67,9 +69,10 @@ class Options(TypedDict):
 @click.option(
     "--window", type=count(least=1), metavar="N", help="Tokens of the model's window.  [default: by model]"
 )
+@click.option("--json", "as_json", is_flag=True, help="The answer to QUESTION as one JSON object.")
 @db_option
 @namespace_option
-def chat(question: str, *, resume: str | None, **options: Unpack[Options]) -> None:
+def chat(question: str, *, resume: str | None, as_json: bool, **options: Unpack[Options]) -> None:
     """Talk to an agent; the conversation is compacted before it fills the model's window.
 
     Without QUESTION you talk until Ctrl-D; /help shows what else can be typed. With a QUESTION, or - to read it from
@@ -80,10 +83,12 @@ def chat(question: str, *, resume: str | None, **options: Unpack[Options]) -> No
     """
     if resume == STDIN:  # `--resume -` is a question from stdin, not an id
         resume, question = _LAST, STDIN
+    if as_json and not question and can_ask():
+        raise InvalidInput('--json goes with a question: autocompact chat --json "QUESTION"')
     with _service(**options) as (loop, service):
         session = loop.run(_opened(service, resume=resume, model=options["model"]))
         if question or not can_ask():
-            _ask(loop, session, question=_asked(question))
+            _ask(loop, session, question=_asked(question), as_json=as_json)
         else:
             session = _talk(loop, service, session=session, resumed=resume is not None)
         _tell_how_to_resume(session, **options)
@@ -147,7 +152,7 @@ def _talk(loop: LoopThread, service: ChatService, *, session: ChatSession, resum
     return dialogue.session
 
 
-def _ask(loop: LoopThread, session: ChatSession, *, question: str) -> None:
+def _ask(loop: LoopThread, session: ChatSession, *, question: str, as_json: bool) -> None:
     """Answer one question: the answer is all that stdout gets.
 
     Raises:
@@ -157,7 +162,7 @@ def _ask(loop: LoopThread, session: ChatSession, *, question: str) -> None:
     from autocompact.ui.terminal.screen import PipeScreen
     from autocompact.ui.text import visible
 
-    streams = sys.stdout.isatty()
+    streams = sys.stdout.isatty() and not as_json
     screen = PipeScreen(streams=streams)
     follower = Follower(loop, session, screen=screen, ask=None)
     ended = follower.follow(turn(session, question))
@@ -165,8 +170,22 @@ def _ask(loop: LoopThread, session: ChatSession, *, question: str) -> None:
         raise KeyboardInterrupt
     if ended is None or ended.outcome != "finished":
         raise ModelError(ended.message if ended else "there was no answer")
-    if not streams:
+    if as_json:
+        deliver([_document(session, answer=screen.answer, meter=loop.call(session.meter))], None)
+    elif not streams:
         click.echo(visible(screen.answer))
+
+
+def _document(session: ChatSession, *, answer: str, meter: MeterReading) -> bytes:
+    """One JSON object, with a line end."""
+    document = {
+        "conversation": session.id,
+        "message": len(session.conversation),
+        "model": session.model,
+        "answer": answer,
+        "usage": {"used": meter.used, "window": meter.window, "threshold": meter.threshold or None},
+    }
+    return msgspec.json.encode(document) + b"\n"
 
 
 def _asked(question: str) -> str:
