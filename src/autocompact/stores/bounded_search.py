@@ -87,7 +87,7 @@ class Passages(Protocol):
         ...
 
     def count(self, terms: Sequence[str], *, most: int) -> Sequence[int]:
-        """Count the passages that hold each term, up to ``most``."""
+        """Count the passages that hold each term, up to ``most``; asked before `places`."""
         ...
 
     def places(self, asked: Sequence[Asked]) -> Sequence[Mapping[int, Sequence[int]]]:

@@ -10,7 +10,6 @@ of the likeliest passages are read (``sql/postgres/migrations/0005_search.sql``)
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
@@ -137,12 +136,22 @@ class _Tables:
         wanted = list(ids)
         for *columns, name, words in self.run("read_passages", ids=wanted) if wanted else ():
             # every word has the namespace's number in front
-            number = words[: words.index("_") + 1]
-            places: dict[str, list[int]] = defaultdict(list)
-            for position, term in enumerate(words[len(number) :].split(f" {number}")):
-                if term in terms:
-                    places[term].append(position)
+            number, padded = words[: words.index("_") + 1], f" {words} "
+            found = {term: _positions(f" {number}{term} ", padded) for term in terms}
+            places = {term: here for term, here in found.items() if here}
             yield _Row(id=columns[0], passage=passage_of(tuple(columns)), name=name, places=places)
+
+
+def _positions(word: str, words: str) -> list[int]:
+    """Positions of a word among words, with a space before and behind each. Splitting them takes twice as long as looking for seven."""
+    found: list[int] = []
+    passed, start, at = 0, 0, words.find(word)
+    while at >= 0:
+        passed += words.count(" ", start, at)
+        found.append(passed)
+        # the space behind it is that before the next one
+        start, at = at, words.find(word, at + 1)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +167,7 @@ class _Scope:
         keys: of conversations, by id, as passages of them are looked up.
         postings: by term, where it stands in each passage: `ONCE` until the passage is read.
         held: passages that were read.
+        rare: by term, ids of the passages that hold it, of terms that were counted to their end.
     """
 
     tables: _Tables
@@ -168,6 +178,7 @@ class _Scope:
     keys: dict[int, Key] = field(default_factory=dict[int, Key])
     postings: dict[str, dict[int, Sequence[int]]] = field(default_factory=dict[str, dict[int, Sequence[int]]])
     held: dict[int, Passage] = field(default_factory=dict[int, Passage])
+    rare: dict[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
 
     @property
     def ids(self) -> tuple[int, int]:
@@ -182,11 +193,16 @@ class _Scope:
         """See `Passages.count`."""
         asked, (first, last) = list(terms), self.ids
         found = (
-            self.tables.run("count_in_tenant", terms=asked, most=most)
+            self.tables.run("find_in_tenant", terms=asked, most=most)
             if self.conversation is None
-            else self.tables.run("count_between", terms=asked, first=first, last=last, most=most)
+            else self.tables.run("find_between", terms=asked, first=first, last=last, most=most)
         )
-        return [count for (count,) in found]
+        counts: list[int] = []
+        for term, (count, ids) in zip(asked, found, strict=True):
+            counts.append(count)
+            if ids is not None:
+                self.rare[term] = ids
+        return counts
 
     def places(self, asked: Sequence[Asked]) -> list[dict[int, Sequence[int]]]:
         """See `Passages.places`; all that are asked for at once differ in their terms alone."""
@@ -197,6 +213,9 @@ class _Scope:
             found = [self._newest(one.every, most=one.most)] * len(asked)
         elif one.newest:
             found = [self._newest([term], most=one.most) for term in terms]
+        elif not one.beside:
+            # what is read whole is what was counted whole
+            found = [self.rare[term] for term in terms]
         else:
             first, last = self.ids
             beside = list(one.beside)

@@ -33,11 +33,11 @@ SELECT coalesce(max(id), 0) FROM (
     SELECT id, sum(passages) OVER (ORDER BY id DESC) AS newer FROM autocompact.conversations WHERE namespace = %(name)s
 ) AS held WHERE newer >= %(passages)s;
 
--- name: count_in_tenant
-SELECT * FROM autocompact.count_passages(%(terms)s::text[], %(most)s);
+-- name: find_in_tenant
+SELECT held, ids FROM autocompact.find_in_tenant(%(terms)s::text[], %(most)s);
 
--- name: count_between
-SELECT * FROM autocompact.count_places(%(terms)s::text[], %(first)s, %(last)s, %(most)s);
+-- name: find_between
+SELECT held, ids FROM autocompact.find_between(%(terms)s::text[], %(first)s, %(last)s, %(most)s);
 
 -- name: passages_with
 SELECT ids FROM autocompact.passages_with(%(terms)s::text[], %(beside)s::text[], %(first)s, %(last)s, %(most)s);
