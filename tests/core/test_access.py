@@ -97,6 +97,24 @@ def test_what_is_used_up_is_told_with_when_it_is_not_any_more(
     assert use(key(allowance=allowance), {}) is None
 
 
+def test_what_runs_counts_as_used_until_it_is_counted() -> None:
+    limited = key(allowance=Allowance(tokens_per_day=100))
+    used: dict[Period, Spent] = {"day": Spent(tokens=60)}
+    running = Spent(tokens=40)
+
+    def asked(running: Spent, *, given: AccessKey = limited) -> Denied | None:
+        return denied_use(given, now=NOW, spent=used, model="gpt-5", is_priced=True, running=running)
+
+    denied = asked(running)
+    assert denied is not None
+    assert (denied.reason, denied.status, denied.retry_after) == ("running", 429, 5)
+    assert asked(running.with_running(Spent(tokens=1), times=-1)) is None
+    assert asked(running, given=key()) is None
+    paid = key(allowance=Allowance(dollars_per_month=1))
+    assert asked(Spent(micros=999_999), given=paid) is None
+    assert asked(Spent().with_running(Spent(micros=1_000_000)), given=paid) is not None
+
+
 def test_the_longest_wait_is_the_one_that_is_told() -> None:
     both = Allowance(requests_per_minute=1, tokens_per_day=1)
     denied = use(key(allowance=both), {"minute": Spent(requests=1), "day": Spent(tokens=1)})

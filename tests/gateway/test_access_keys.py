@@ -22,6 +22,7 @@ from autocompact.stores.access import AccessKeys
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeProvider
+from autocompact.testing.provider import Received, Script
 from tests.gateway.serving import NAMESPACE_KEY, config
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E9")]
@@ -43,6 +44,7 @@ class Served:
         model: str = "gpt-5",
         method: str = "POST",
         stream: bool = False,
+        models: object = None,
     ) -> tuple[int, Any, dict[str, str]]:
         """Status, JSON or text, and headers."""
         body: dict[str, Any] = {
@@ -50,8 +52,8 @@ class Served:
             "max_tokens": 100,
             "messages": [{"role": "user", "content": "Hello"}],
         }
-        if stream:
-            body |= {"stream": True}
+        body |= {"stream": True} if stream else {}
+        body |= {} if models is None else {"models": models}
         headers = {"Authorization": f"Bearer {secret}"} if secret else {}
         async with (
             aiohttp.ClientSession() as session,
@@ -66,7 +68,7 @@ class Served:
 
 
 @asynccontextmanager
-async def served(folder: Path, reply: str = "Fine.", **settings: Any) -> AsyncGenerator[Served]:
+async def served(folder: Path, reply: Script = "Fine.", **settings: Any) -> AsyncGenerator[Served]:
     store = SqliteStore(folder / "gateway.db")
     keys = AccessKeys(store)
     async with FakeProvider(reply) as provider:
@@ -133,6 +135,31 @@ async def test_a_budget_that_is_used_up_ends_in_429_with_the_time_to_wait(
         assert len(gateway.provider.requests) == 1
 
 
+async def test_requests_that_run_at_once_do_not_exceed_a_budget_together(tmp_path: Path) -> None:
+    """All were let in until one of them was counted."""
+    go = asyncio.Event()
+
+    async def held(_: Received) -> str:
+        await go.wait()
+        return "Fine."
+
+    async with served(tmp_path, held) as gateway:
+        # each is taken for 100 tokens of a reply, and 22 of its bytes
+        one = Allowance(tokens_per_day=200)
+        _, secret = await gateway.keys.create(name="build", tenant="red", allowance=one)
+        asking = [asyncio.create_task(gateway.ask(secret)) for _ in range(10)]
+        for _, done in zip(range(8), asyncio.as_completed(asking), strict=False):
+            status, told, headers = await done
+            assert (status, headers["retry-after"]) == (429, "5")
+            assert told["error"]["code"] == "rate_limit_exceeded"
+            assert "that run now" in told["error"]["message"]
+            assert "x-should-retry" not in headers
+        go.set()
+        assert sorted([status for status, _, _ in await asyncio.gather(*asking)]) == [200] * 2 + [429] * 8
+        # they took little after all
+        assert (await gateway.ask(secret))[0] == 200
+
+
 async def test_a_rate_limit_tells_seconds_and_another_key_is_not_held_up(tmp_path: Path) -> None:
     async with served(tmp_path) as gateway:
         one = Allowance(requests_per_minute=1)
@@ -164,6 +191,14 @@ async def test_models_routes_and_scopes_that_are_not_allowed_are_refused(tmp_pat
         for secret, path, model, status, code in wanted:
             found, told, _ = await gateway.ask(secret, path, model=model)
             assert (found, told.get("error", {}).get("code")) == (status, code)
+        for secret, models, status in (
+            (some, ["gpt-5-mini"], 200),
+            (some, ["gpt-5-mini", "gpt-4o"], 403),
+            (some, "gpt-4o", 403),
+            (priced, ["gpt-4o", "nobody-knows"], 403),
+            (priced, ["gpt-4o"], 200),
+        ):
+            assert (await gateway.ask(secret, models=models))[0] == status
         for secret, path, method, status in (
             (reads, "/autocompact/conversations", "GET", 200),
             (reads, "/autocompact/conversations", "DELETE", 403),

@@ -103,7 +103,7 @@ def create(
         deliver([encode({"id": key.id, "key": secret, "expires": key.expires}) + b"\n"], None)
         return
     tell(f"Key {key.id} for {_whose(key)}. It is shown this once: keep it.")
-    display(f"{secret}\n")
+    display(secret)
 
 
 @keys.command("list")
@@ -120,7 +120,7 @@ def list_keys(*, tenant: str | None, db: StorePlace | None, as_json: bool) -> No
     if as_json:
         deliver([encode([_document(key, used) for key, used in found]) + b"\n"], None)
     elif found:
-        display("\n".join(_lines(key, used) for key, used in found) + "\n")
+        display("\n".join(_lines(key, used) for key, used in found))
     else:
         tell("There are no access keys: `autocompact keys create NAME` makes one.")
 
@@ -148,7 +148,7 @@ def show_log(*, limit: int, db: StorePlace | None, as_json: bool) -> None:
     if as_json:
         deliver([encode([asdict(note) for note in notes]) + b"\n"], None)
     else:
-        display("".join(f"{n.at}  {n.actor}  {n.action}  {n.key}  {n.detail}".rstrip() + "\n" for n in notes))
+        display("\n".join(f"{n.at}  {n.actor}  {n.action}  {n.key}  {n.detail}".rstrip() for n in notes))
 
 
 def _ask(question: Callable[[AccessKeys], Awaitable[T]], *, db: StorePlace | None, make: bool = False) -> T:

@@ -1,14 +1,14 @@
 """Access keys of a gateway: what each may do, how much it may use, and whether a request is within that.
 
 A key is known by its digest; the key itself is shown once, when it is made. Use is counted by the minute, day and month of UTC.
-A request is let in or not before what it takes is known: those that run at the same time may exceed a budget together, the next
-one is refused.
+A request is let in or not before what it takes is known. While it runs it is taken for what it probably takes, so that those
+which run at the same time do not exceed a budget together by more than that guess is off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from types import MappingProxyType
@@ -19,7 +19,17 @@ from autocompact.errors import InvalidInput
 Scope: TypeAlias = Literal["models", "conversations", "manage", "admin"]
 Period: TypeAlias = Literal["minute", "day", "month"]
 Reason: TypeAlias = Literal[
-    "unknown", "expired", "revoked", "scope", "route", "model", "price", "requests", "tokens", "budget"
+    "unknown",
+    "expired",
+    "revoked",
+    "scope",
+    "route",
+    "model",
+    "price",
+    "requests",
+    "tokens",
+    "budget",
+    "running",
 ]
 
 SCOPES: Mapping[Scope, str] = MappingProxyType(
@@ -39,9 +49,20 @@ MICROS = 1_000_000
 
 _LENGTHS: Mapping[Period, int] = MappingProxyType({"minute": 16, "day": 10, "month": 7})
 _HTTP: Mapping[Reason, int] = MappingProxyType(
-    {"unknown": 401, "expired": 401, "revoked": 401, "requests": 429, "tokens": 429, "budget": 429}
+    {
+        "unknown": 401,
+        "expired": 401,
+        "revoked": 401,
+        "requests": 429,
+        "tokens": 429,
+        "budget": 429,
+        "running": 429,
+    }
 )
 _FORBIDDEN = 403
+
+_RUNNING_SECONDS = 5
+"""After which who was refused because of requests that run may ask again: most answers are whole by then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +153,12 @@ class Spent:
     micros: int = 0
     refused: int = 0
 
+    def with_running(self, more: Spent, *, times: int = 1) -> Spent:
+        """This and the tokens and the money of requests that run; ``times`` is -1 when one is through."""
+        return replace(
+            self, tokens=self.tokens + times * more.tokens, micros=self.micros + times * more.micros
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denied:
@@ -211,8 +238,19 @@ def denied_entry(key: AccessKey | None, *, now: str, scope: Scope, route: str) -
     return None
 
 
+def allows_model(key: AccessKey, model: str) -> bool:
+    """True if the key may ask this model."""
+    return not key.models or _matches(model, key.models)
+
+
 def denied_use(
-    key: AccessKey, *, now: str, spent: Mapping[Period, Spent], model: str | None, is_priced: bool
+    key: AccessKey,
+    *,
+    now: str,
+    spent: Mapping[Period, Spent],
+    model: str | None,
+    is_priced: bool,
+    running: Spent = NOTHING_SPENT,
 ) -> Denied | None:
     """Why a key may not ask a model now; None if it may.
 
@@ -222,8 +260,9 @@ def denied_use(
         spent: what it used in the periods of ``now``, without this request.
         model: that is asked; None for a request that names none and costs nothing.
         is_priced: the model has a known price.
+        running: what its requests that are not counted yet will probably take.
     """
-    if model is not None and key.models and not _matches(model, key.models):
+    if model is not None and not allows_model(key, model):
         return Denied(
             reason="model",
             message=f"the access key {key.id} does not have access to the model {model!r}, only {', '.join(key.models)}",
@@ -242,7 +281,22 @@ def denied_use(
                 message=f"the access key {key.id} has used its {said} of this {period}",
                 retry_after=seconds_left(now, period),
             )
-    return None
+    return _denied_beside(running, key, spent=spent) if running != NOTHING_SPENT else None
+
+
+def _denied_beside(running: Spent, key: AccessKey, *, spent: Mapping[Period, Spent]) -> Denied | None:
+    """Why a key that has something left may not ask a model beside its requests that run; None if it may."""
+    expected: Mapping[Period, Spent] = {
+        period: spent.get(period, NOTHING_SPENT).with_running(running) for period in _LENGTHS
+    }
+    if all(most is None or used < most for _, _, used, most in _uses(key.allowance, expected)):
+        return None
+    return Denied(
+        reason="running",
+        message=f"the requests of the access key {key.id} that run now may take the rest of its allowance: try again when "
+        "one of them is through",
+        retry_after=_RUNNING_SECONDS,
+    )
 
 
 def _uses(

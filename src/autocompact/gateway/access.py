@@ -1,6 +1,6 @@
 """Who asks, and whether they may: access tokens of a file, access keys of the store, or the clients' own credentials.
 
-A request with an access key passes three points: `Access.entering` (is the key valid, for this path), `Access.admit` (is the model
+A request with an access key passes three points: `Access.entering` (is the key valid, for this path), `Access.admitted` (is the model
 allowed, is anything left of the budgets), and `Spending`, through which every answer of a provider goes, so that also what the
 memory tools asked for, and what a client did not wait for, is counted.
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -18,7 +19,16 @@ from typing import Any, cast
 import aiohttp
 import msgspec
 
-from autocompact.core.access import AccessKey, Denied, Reason, Scope, denied_entry
+from autocompact.core.access import (
+    NOTHING_SPENT,
+    AccessKey,
+    Denied,
+    Reason,
+    Scope,
+    Spent,
+    allows_model,
+    denied_entry,
+)
 from autocompact.core.messages import Dialect, Usage
 from autocompact.core.prices import Price, price_for
 from autocompact.errors import AutocompactError, StoreError, log_data
@@ -32,6 +42,11 @@ from autocompact.stores.access import AccessKeys, micros_of
 
 _ERRORS = 400
 _BYTES_A_TOKEN = 4
+_MOST_EXPECTED = 200_000
+"""Tokens that a request is taken for at most while it runs: pictures have many more bytes."""
+
+_REPLY_TOKENS = 1_000
+"""Tokens that a reply is taken for while it is not here; less where the request allows less."""
 _CODES: Mapping[Reason, str] = {
     "unknown": "invalid_api_key",
     "expired": "invalid_api_key",
@@ -43,8 +58,14 @@ _CODES: Mapping[Reason, str] = {
     "requests": "rate_limit_exceeded",
     "tokens": "rate_limit_exceeded",
     "budget": "insufficient_quota",
+    "running": "rate_limit_exceeded",
 }
-_KINDS: Mapping[Reason, str] = {"requests": "requests", "tokens": "tokens", "budget": "insufficient_quota"}
+_KINDS: Mapping[Reason, str] = {
+    "requests": "requests",
+    "tokens": "tokens",
+    "budget": "insufficient_quota",
+    "running": "tokens",
+}
 """OpenAI's ``type`` of what it says with status 429."""
 
 log = logging.getLogger("autocompact.gateway")
@@ -80,6 +101,7 @@ class Access:
         self._metrics = metrics
         self._clock = clock or SystemClock()
         self._counting: dict[str, set[asyncio.Task[None]]] = {}
+        self._running: dict[str, Spent] = {}
         self.keys = keys
 
     async def entering(self, exchange: Exchange, *, scope: Scope) -> Grant:
@@ -106,8 +128,11 @@ class Access:
         assert key is not None, "denied_entry denies who has none"
         return Grant(namespace=namespace_of_key(key, namespace_key=self._config.namespace_key), key=key)
 
-    async def admit(self, grant: Grant, exchange: Exchange, *, body: bytes | None) -> Spending | None:
-        """Count a request that goes upstream; what counts its answer, None where nothing does.
+    @asynccontextmanager
+    async def admitted(
+        self, grant: Grant, exchange: Exchange, *, body: bytes | None
+    ) -> AsyncGenerator[Spending | None]:
+        """Count a request that goes upstream within the block; what counts its answer, None where nothing does.
 
         Args:
             grant: the client's.
@@ -120,20 +145,36 @@ class Access:
         """
         keys, key = self.keys, grant.key
         if keys is None or key is None:
-            return None
+            yield None
+            return
         await asyncio.gather(*self._counting.get(key.id, ()))
-        costs = exchange.method == "POST"
-        model = (_model(body) if body else "") if costs else None
-        priced = price_for(model, overrides=self._config.prices) if model else None
-        denied = await keys.admit(key, model=model, is_priced=priced is not None)
-        if denied is not None:
-            raise Refused(refusal_of(denied))
-        price = priced.price if priced is not None else None
-        return (
-            Spending(partial(self._spent, id=key.id, price=price), dialect=exchange.dialect)
-            if costs
-            else None
-        )
+        asked = _asked(body) if exchange.method == "POST" else None
+        model = price = None
+        expected = NOTHING_SPENT
+        if asked is not None:
+            model = next((name for name in asked.names if not allows_model(key, name)), asked.names[0])
+            price = self._price(asked.names)
+            expected = asked.expected(price, sent=len(body or b""))
+        running = self._running.get(key.id, NOTHING_SPENT)
+        self._running[key.id] = running.with_running(expected)
+        try:
+            denied = await keys.admit(key, model=model, is_priced=price is not None, running=running)
+            if denied is not None:
+                raise Refused(refusal_of(denied))
+            spent = partial(self._spent, id=key.id, price=price)
+            yield None if asked is None else Spending(spent, dialect=exchange.dialect)
+        finally:
+            self._running[key.id] = self._running[key.id].with_running(expected, times=-1)
+            if self._running[key.id] == NOTHING_SPENT:
+                del self._running[key.id]
+
+    def _price(self, models: Iterable[str]) -> Price | None:
+        """The highest price of the models; None if one has no known price."""
+        found = [price_for(model, overrides=self._config.prices) if model else None for model in models]
+        prices = [each.price for each in found if each is not None]
+        if len(prices) < len(found):
+            return None
+        return max(prices, key=lambda price: price.input + price.output)
 
     def _spent(self, usage: Usage, *, id: str, price: Price | None) -> None:
         """Count what an answer took, in the background: it is whole already, or its client is gone."""
@@ -260,20 +301,46 @@ class _Metered:
         return reported
 
 
-class _Named(msgspec.Struct):
+class _Asked(msgspec.Struct):
+    """What a request says of what it may take.
+
+    Attributes:
+        model: that answers.
+        models: that answer where it does not, with routers as OpenRouter.
+        max_tokens: of the reply at most, as each API names it.
+    """
+
     model: Any = ""
+    models: Any = None
+    max_tokens: Any = None
+    max_completion_tokens: Any = None
+    max_output_tokens: Any = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all models that may answer, the first one first; "" for what is no name."""
+        others: list[object] = [] if self.models is None else [self.models]
+        if isinstance(self.models, list):
+            others = cast("list[object]", self.models)
+        return tuple(each if isinstance(each, str) else "" for each in (self.model, *others))
+
+    def expected(self, price: Price | None, *, sent: int) -> Spent:
+        """What the request of so many bytes will probably take."""
+        limits = (self.max_tokens, self.max_completion_tokens, self.max_output_tokens)
+        reply = min([_REPLY_TOKENS, *(each for each in limits if isinstance(each, int) and each > 0)])
+        prompt = min(sent // _BYTES_A_TOKEN, _MOST_EXPECTED)
+        micros = micros_of(price, prompt=prompt, completion=reply) if price else 0
+        return Spent(tokens=prompt + reply, micros=micros)
 
 
-_NAMED = msgspec.json.Decoder(_Named)
+_ASKED = msgspec.json.Decoder(_Asked)
 
 
-def _model(body: bytes) -> str:
-    """The model that a request names, "" if none."""
+def _asked(body: bytes | None) -> _Asked:
     try:
-        model = _NAMED.decode(body).model
+        return _ASKED.decode(body or b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
-    return model if isinstance(model, str) else ""
+        return _Asked()
 
 
 def namespace_of_key(key: AccessKey, *, namespace_key: bytes) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import aiohttp
 
 from autocompact.errors import InvalidInput, StoreError, log_data
-from autocompact.gateway.access import Access, Grant
+from autocompact.gateway.access import Access, Spending
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.client import CLIENT, Client
 from autocompact.gateway.config import Config
@@ -296,14 +296,14 @@ class Gateway:
             body = await _whole(exchange, client=client, receive=receive, most=self.config.limits.body_bytes)
             read = without_encoding(exchange, body, most=self.config.limits.body_bytes)[1]
             check_body(read)
-        exchange = await self._admitted(grant, exchange, body=read)
-        self.metrics.passed()
-        response = await self._upstream.send(exchange, body)
-        try:
-            passing = relay(Head(response), send=send, ours=(_FORWARDED,), reader=None)
-            await while_connected(passing, client=client, receive=receive)
-        finally:
-            response.close()
+        async with self._access.admitted(grant, exchange, body=read) as spending:
+            self.metrics.passed()
+            response = await self._upstream.send(_metered(exchange, spending), body)
+            try:
+                passing = relay(Head(response), send=send, ours=(_FORWARDED,), reader=None)
+                await while_connected(passing, client=client, receive=receive)
+            finally:
+                response.close()
 
     # What is read whole
 
@@ -314,21 +314,19 @@ class Gateway:
         if self.config.upstream_keys and exchange.dialect is None:
             check_path(exchange)
         body = await _whole(exchange, client=client, receive=receive, most=self.config.limits.body_bytes)
+        read = body
         if grant.key is not None:
             read = without_encoding(exchange, body, most=self.config.limits.body_bytes)[1]
-            exchange = await self._admitted(grant, exchange, body=read)
-        await self._handler.answer(
-            exchange, body, namespace=grant.namespace, client=client, receive=receive, send=send
-        )
+        async with self._access.admitted(grant, exchange, body=read) as spending:
+            exchange = _metered(exchange, spending)
+            await self._handler.answer(
+                exchange, body, namespace=grant.namespace, client=client, receive=receive, send=send
+            )
 
-    async def _admitted(self, grant: Grant, exchange: Exchange, *, body: bytes | None) -> Exchange:
-        """The request with what counts its answers.
 
-        Raises:
-            Refused: its key may not ask for this now.
-        """
-        spending = await self._access.admit(grant, exchange, body=body)
-        return exchange if spending is None else replace(exchange, metered=spending.metered)
+def _metered(exchange: Exchange, spending: Spending | None) -> Exchange:
+    """The request with what counts its answers."""
+    return exchange if spending is None else replace(exchange, metered=spending.metered)
 
 
 class _Sending:

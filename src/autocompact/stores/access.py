@@ -167,19 +167,27 @@ class AccessKeys:
         now = self._clock.now()
         return await self._read(lambda tables: tables.spent(id, now=now))
 
-    async def admit(self, key: AccessKey, *, model: str | None, is_priced: bool) -> Denied | None:
+    async def admit(
+        self, key: AccessKey, *, model: str | None, is_priced: bool, running: Spent = NOTHING_SPENT
+    ) -> Denied | None:
         """Count a request of a key; why it may not go on, None if it may.
 
         Args:
             key: as `find` gave it.
             model: that is asked; None for a request that names none and costs nothing.
             is_priced: see `denied_use`.
+            running: likewise.
         """
         now = self._clock.now()
 
         def admit(tables: _Tables) -> Denied | None:
             denied = denied_use(
-                key, now=now, spent=tables.spent(key.id, now=now), model=model, is_priced=is_priced
+                key,
+                now=now,
+                spent=tables.spent(key.id, now=now),
+                model=model,
+                is_priced=is_priced,
+                running=running,
             )
             tables.spend(key.id, Spent(refused=1) if denied else Spent(requests=1), now=now)
             if denied is not None:
