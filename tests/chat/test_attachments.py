@@ -54,13 +54,23 @@ def test_a_file_is_what_it_holds_and_not_what_it_is_called() -> None:
     [
         (b"", "is empty"),
         (b"\0\1\2", "cannot be read"),
-        (b"\xff\xfe", "cannot be read"),
+        (b"\xff\xfe", "is empty"),
+        (b"\xff\xfea", "cannot be read"),
+        (b"\xe4\x01", "cannot be read"),
+        (b"\xe4\x9d", "cannot be read"),
         (b"a" * (LARGEST_TEXT + 1), "at most"),
     ],
 )
 def test_what_no_model_reads_is_refused(content: bytes, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         attachment("x.bin", content)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
+def test_a_text_is_read_however_programs_save_it(encoding: str) -> None:
+    text = attachment("tide.txt", "Höchststand: 6 Uhr\n\x1b[1mBergen\x1b[0m\n".encode(encoding))
+    assert isinstance(text, Document)
+    assert text.text == "Höchststand: 6 Uhr\n\x1b[1mBergen\x1b[0m\n"
 
 
 def test_uploads_wait_for_their_message_and_are_bounded() -> None:

@@ -6,6 +6,8 @@ every request until a compaction takes its message out of the context, and count
 
 from __future__ import annotations
 
+import codecs
+import re
 import uuid
 from base64 import b64encode
 from collections.abc import Sequence
@@ -26,6 +28,14 @@ LARGEST = max(LARGEST_IMAGE, LARGEST_PDF, LARGEST_TEXT)
 WAITING_BYTES = 100_000_000
 """Bytes of files that were attached and not sent yet; the oldest go first."""
 _LONGEST_NAME = 120
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+"""What no text has, but for the colours of a terminal."""
 
 Attachment = Image | Document
 
@@ -67,16 +77,30 @@ def attachment(name: str, content: bytes) -> Attachment:
 
 
 def _text(name: str, content: bytes) -> Document:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
+    text = _decoded(content)
+    if text is None:
         raise InvalidInput(
             f"{name} cannot be read by a model: attach images (PNG, JPEG, GIF, WebP), PDF or text"
         )
+    if not text:
+        raise InvalidInput(f"{name} is empty")
     _check_size(name, content, most=LARGEST_TEXT)
     return Document(media_type="text/plain", name=name, text=text)
+
+
+def _decoded(content: bytes) -> str | None:
+    """The text of a file as programs save one: UTF-8, UTF-16 and UTF-32 by their mark, else Windows-1252; None for data."""
+    # the mark of UTF-16 is the beginning of that of UTF-32
+    marked = [codec for mark, codec in _MARKS if content.startswith(mark)]
+    for codec in marked[:1] or ("utf-8-sig", "cp1252"):
+        try:
+            text = content.decode(codec)
+        except UnicodeDecodeError:
+            continue
+        if codec == "cp1252" and _CONTROL.search(text):
+            return None
+        return None if "\0" in text else text
+    return None
 
 
 def _check_size(name: str, content: bytes, *, most: int) -> None:
