@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -133,7 +133,7 @@ def _receipts(records: Sequence[Compaction]) -> str:
     if not records:
         return "<p class='note'>Nothing was compacted yet.</p>"
     most = max(record.receipt.tokens_before for record in records) or 1
-    rows = "".join(_receipt_row(record, most) for record in records)
+    rows = "".join(_receipt_row(record, most, state=state_of(record, records)) for record in records)
     return (
         "<div class='wide-part' tabindex='0'><table class='receipts'><thead><tr><th scope='col'>Through</th><th scope='col'>Before and after</th>"
         "<th scope='col'>Stated</th><th scope='col'>By</th><th scope='col'>State</th></tr></thead>"
@@ -141,7 +141,13 @@ def _receipts(records: Sequence[Compaction]) -> str:
     )
 
 
-def _receipt_row(record: Compaction, most: int) -> str:
+def state_of(record: Compaction, others: Iterable[Compaction]) -> str:
+    """The state of a compaction for a person: one that an active one has taken over is ``earlier``."""
+    taken_over = any(each.status == "active" and each.parent == record.id for each in others)
+    return "earlier" if record.status == "active" and taken_over else record.status
+
+
+def _receipt_row(record: Compaction, most: int, *, state: str) -> str:
     receipt = record.receipt
     before, after = (100 * tokens / most for tokens in (receipt.tokens_before, receipt.tokens_after))
     through = f"m{record.through_seq}" if record.through_seq else "stubs"
@@ -149,7 +155,7 @@ def _receipt_row(record: Compaction, most: int) -> str:
     return (
         f"<tr><th scope='row'>{through}</th><td><div class='pair'><i style='width:{before:.1f}%'></i>"
         f"<b style='width:{after:.1f}%'></b></div>{receipt.tokens_before:,} → {receipt.tokens_after:,}</td>"
-        f"<td>{receipt.stated:,} of {found:,}</td><td>{escape(receipt.model)}</td><td>{record.status}</td></tr>"
+        f"<td>{receipt.stated:,} of {found:,}</td><td>{escape(receipt.model)}</td><td>{state}</td></tr>"
     )
 
 

@@ -18,6 +18,7 @@ from autocompact.engine.records import Comparison
 from autocompact.history.outgoing import ExportFormat
 from autocompact.ledger.entries import Entry
 from autocompact.ui.web.addresses import export_address
+from autocompact.ui.web.charts import state_of
 from autocompact.ui.web.icons import icon
 from autocompact.ui.web.render import diff_html
 
@@ -172,25 +173,29 @@ class Dialogs:
         compare: Callable[[str, str], Awaitable[Comparison]],
     ) -> None:
         """Show a compaction beside another one."""
+        every = (record, *others)
         with self._begin("Compare compactions", wide=True):
             if not others:
                 ui.html("<p>There is no other compaction to compare with yet.</p>")
             with ui.element("div").classes("choices").props('role=group aria-label="Compare with"'):
-                buttons = [(other, self._other(other)) for other in others]
+                buttons = [(other, self._other(_named(other, every))) for other in others]
             shown = ui.html("").classes("comparison")
             self._buttons("", None)
 
         async def choose(chosen: Compaction) -> None:
             for other, button in buttons:
                 button.props(f"aria-pressed={'true' if other.id == chosen.id else 'false'}")
-            shown.content = comparison_html(await compare(chosen.id, record.id), first=chosen, second=record)
+            # the earlier one stands first
+            first, second = sorted((chosen, record), key=lambda each: each.through_seq)
+            names = (_named(first, every), _named(second, every))
+            shown.content = comparison_html(await compare(first.id, second.id), names=names)
 
         for other, button in buttons:
             button.on("click", partial(choose, other), args=[])
 
-    def _other(self, other: Compaction) -> ui.element:
+    def _other(self, name: str) -> ui.element:
         with ui.element("button").props("type=button aria-pressed=false") as button:
-            ui.html(escape(_named(other)), tag="span")
+            ui.html(escape(name), tag="span")
         return button
 
 
@@ -226,14 +231,14 @@ def _list(lines: Sequence[str]) -> str:
     return f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in lines)}</ul>"
 
 
-def _named(record: Compaction) -> str:
-    through = f"m{record.through_seq}" if record.through_seq else "stubs only"
-    return f"{record.id[:8]} · through {through} · {record.status}"
+def _named(record: Compaction, every: Sequence[Compaction]) -> str:
+    through = f"through m{record.through_seq}" if record.through_seq else "stubs only"
+    return f"{record.id[:8]} · {through} · {state_of(record, every)}"
 
 
-def comparison_html(comparison: Comparison, *, first: Compaction, second: Compaction) -> str:
-    """Two compactions side by side."""
-    heads = "".join(f"<th scope='col'>{escape(_named(record))}</th>" for record in (first, second))
+def comparison_html(comparison: Comparison, *, names: tuple[str, str]) -> str:
+    """Two compactions side by side, under their names."""
+    heads = "".join(f"<th scope='col'>{escape(name)}</th>" for name in names)
     tokens = "".join(f"<td>{tokens:,} tokens</td>" for tokens in comparison.tokens)
     only = "".join(
         f"<td>{_entries(entries)}</td>" for entries in (comparison.only_first, comparison.only_second)
