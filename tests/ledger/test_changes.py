@@ -283,3 +283,27 @@ def test_of_a_file_that_was_deleted_in_the_end_nothing_is_told_to_stand_in_it() 
         ("Bash", {"command": "rm src/a.py"}),
     )
     assert entry.text == "created, deleted"
+
+
+def test_what_an_edit_says_in_comments_is_told_in_whole_sentences() -> None:
+    new = """
+# lines before they are compared. A single match is not enough, since such lines
+# stand in many files. It needs:
+# - two matches
+# - in order
+matches = count(lines)
+"""
+    (entry,) = _changes(_edit("", new))
+    assert entry.text == (
+        "edited — now “A single match is not enough, since such lines stand in many files.”, "
+        "“It needs: two matches; in order”, `matches = count(lines)`"
+    )
+    (entry,) = _changes(_edit("", "# of no consequence here\nmatches = count(lines)\n"))
+    assert entry.text == "edited — now `# of no consequence here`, `matches = count(lines)`"
+
+
+def test_a_line_of_a_document_is_no_comment() -> None:
+    (entry,) = _changes(
+        _edit("", "**Goal:** Retry the upload.\n- Never twice at once.\n", path="docs/plan.md")
+    )
+    assert entry.text == "edited — now `**Goal:** Retry the upload.`, `- Never twice at once.`"

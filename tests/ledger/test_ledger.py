@@ -473,6 +473,7 @@ def test_an_agent_whose_calls_are_text_has_findings_and_no_facts() -> None:
     [
         ("The queue holds every message that waits for the pump.", True),
         ("- Keep the policy for old configurations but warn of it:", True),
+        ("From the second policy review (a02cdeb):", False),
         ("泵的阀门必须先关闭然后才能打开。", True),
         ("absorbs the temporary branches through normal merges and then", False),
         ("Cons: rewrites the local commits; if those were ever shared (e.g. on a temp", False),

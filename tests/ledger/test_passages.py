@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.ledger.passages import LONGEST, Passage, passages, sentences
+from autocompact.ledger.passages import LONGEST, Passage, passages, prose, sentences
 
 
 def _told(text: str) -> list[str]:
@@ -90,3 +90,28 @@ def test_what_stands_between_two_bars_only_is_no_table() -> None:
 
 def test_abbreviations_in_a_row_end_no_sentence() -> None:
     assert sentences("Ask Mr. A. Smith. He knows.") == ["Ask Mr. A. Smith.", "He knows."]
+
+
+def test_prose_is_the_sentences_with_each_list_behind_what_leads_to_it() -> None:
+    text = """# Plan
+Now update `a.py`. It has to:
+1. Log each item.
+2. Tell the reason.
+
+Then run the
+tests. Look at this:
+```python
+x = 1
+```
+- one item alone
+
+And this leads nowhere:"""
+    assert [*prose(text)] == [
+        "Now update `a.py`.",
+        "It has to: Log each item; Tell the reason",
+        "Then run the tests.",
+        "Look at this: one item alone",
+        "And this leads nowhere:",
+    ]
+    long = [*prose("All of these:\n" + "\n".join(f"- item {at} {'x' * 150}" for at in range(3)))]
+    assert [len(one) > 200 for one in long] == [True, False]

@@ -106,6 +106,9 @@ _WHOLE = re.compile(
 )
 """A sentence from its beginning, which may be a name in code, to its end: half a wrapped line explains nothing."""
 
+_LEADS = 8
+"""Words below which a line that ends in a colon only leads to what follows it: "From the second review (a02cdeb):"."""
+
 _NAME = re.compile(r"\w[\w./-]*\w")
 _OF_A_PROGRAM = re.compile(r"[A-Za-z$]+(?:_\w+|[a-z\d][A-Z]\w*)")
 _SPACES = re.compile(r"\s+")
@@ -697,7 +700,8 @@ def _explanation(entry: Entry) -> tuple[str, str]:
     if place and (comment := _COMMENT.match(text)):
         text = comment["text"].strip()
     about = text == entry.text or entry.key in text
-    whole = about and _WHOLE.match(text) is not None and not _ASKS.search(text)
+    leads = text.endswith((":", "：")) and len(text.split()) < _LEADS
+    whole = about and not leads and _WHOLE.match(text) is not None and not _ASKS.search(text)
     if not (whole and is_sentence(text)) or 2 * len(_OF_A_PROGRAM.findall(text)) > len(_NAME.findall(text)):
         return "", ""
     return place, _MARK.sub("", text)

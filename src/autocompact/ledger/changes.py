@@ -12,7 +12,7 @@ import re
 from collections import Counter as Counted
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import TypeAlias, cast
 
 from autocompact.core.actions import Action, Effect
@@ -22,6 +22,7 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
 from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
+from autocompact.ledger.passages import prose
 from autocompact.ledger.paths import is_temporary
 from autocompact.ledger.scan import Call
 
@@ -362,7 +363,7 @@ def _gist(path: str, file: _File) -> str:
         *([f"+ {_listed(plus)}"] if plus else ()),
         *([f"− {_listed(minus)}"] if minus else ()),
         *([f"changed {_listed(both)}"] if (both := [name for name in new if name in old]) else ()),
-        *_replaced(added, removed, names=bool(plus)),
+        *_replaced(added, removed, names=bool(plus), in_prose=path.endswith(DOCUMENTS)),
         *_noted(added, plus[:6]),
     ]
     if file.said:
@@ -380,7 +381,7 @@ def _defined(path: str, lines: Iterable[str]) -> list[str]:
     return [name for name in names if titles or not name.startswith("section ")]
 
 
-def _replaced(added: Sequence[str], removed: Sequence[str], *, names: bool) -> list[str]:
+def _replaced(added: Sequence[str], removed: Sequence[str], *, names: bool, in_prose: bool) -> list[str]:
     """A short replacement word for word; where nothing was defined, the lines that say most."""
     now, was = _statements(added), _statements(removed)
     if len(now) == len(was) and len(alike := {_window(*pair) for pair in zip(was, now, strict=True)}) == 1:
@@ -389,7 +390,8 @@ def _replaced(added: Sequence[str], removed: Sequence[str], *, names: bool) -> l
     if names:
         return []
     if now:
-        return ["now `" + "`, `".join(dict.fromkeys(_short(line) for line in _telling(now))) + "`"]
+        told = map(_as_code, now) if in_prose else _with_whole_comments(now)
+        return ["now " + ", ".join(_telling([*dict.fromkeys(told)]))]
     return ["without `" + "`, `".join(_short(line) for line in was[:2]) + "`"] if was else []
 
 
@@ -401,6 +403,27 @@ def _statements(lines: Iterable[str]) -> list[str]:
         if not _TRIVIAL.begins(line.strip()) and (defines is None or defines["title"]):
             kept.append(line.strip())
     return kept
+
+
+def _as_code(line: str) -> str:
+    return f"`{_short(line)}`"
+
+
+def _with_whole_comments(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, those of a comment as its sentences: half of a sentence says nothing."""
+    for is_comment, run in groupby(lines, key=lambda line: bool(_comment(line))):
+        if not is_comment:
+            yield from map(_as_code, run)
+            continue
+        written = [*run]
+        whole = [text for text in prose("\n".join(map(_comment, written))) if _BEGINS.match(text)]
+        yield from (f"“{clipped(text, LINE)}”" for text in whole)
+        if not whole:
+            yield _as_code(written[0])
+
+
+_BEGINS = re.compile(r"[^\w\s]{0,3}(?![a-z])\w")
+"""What a sentence begins with, unlike the rest of one whose first line was there before."""
 
 
 def _telling(lines: Sequence[str]) -> list[str]:
@@ -461,7 +484,7 @@ def definitions(text: str) -> Iterator[str]:
             yield f'section "{match["title"].lstrip("# ")}"'
 
 
-_COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|'{3}|;;)\s*(?P<text>.*)$")
+_COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+(?=[\s/]|$)|--|\"{3}|'{3}|;;)\s*(?P<text>.*)$")
 _FIELD = LazyPattern(
     r"\s*(?:(?:public|private|protected|readonly|static|pub|mut|const|let|var|val|final)\s+)*(?P<name>[A-Za-z_]\w*)\??\s*(?::|\s[\w*\[\]<>.]+\s*(?:`|$|//)|=)"
 )
@@ -500,7 +523,7 @@ def _first_comment(lines: Sequence[str], index: int) -> str:
     below = lines[index + 1] if index + 1 < len(lines) else ""
     if not words and below.lstrip().startswith(('"""', "'''", "///")):
         words.append(_comment(below))
-    return clipped(re.split(r"(?<=[.!?])\s", " ".join(reversed(words)), maxsplit=1)[0], _SENTENCE)
+    return clipped(next(prose("\n".join(reversed(words))), ""), _SENTENCE)
 
 
 def _comment(line: str) -> str:

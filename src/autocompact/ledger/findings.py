@@ -24,7 +24,7 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.terms import terms
 from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
-from autocompact.ledger.passages import LONGEST, Passage, passages, sentences
+from autocompact.ledger.passages import LONGEST, Passage, passages, prose, sentences
 from autocompact.ledger.sightings import Spoken, Voice
 
 _CUES: tuple[LazyPattern, ...] = tuple(
@@ -318,7 +318,7 @@ def intents(spoken: Iterable[Spoken]) -> dict[int, str]:
     for words in spoken:
         if words.voice == "report":
             continue
-        for sentence in reversed(sentences(" ".join(words.text.split()))):
+        for sentence in reversed([*prose(words.text)]):
             announces = _ANNOUNCES.begins(sentence) or _CONSIDERS.begins(sentence)
             if announces and _LOOKS.found_in(sentence[:90]):
                 continue

@@ -91,6 +91,22 @@ def sentences(text: str) -> list[str]:
     return [" ".join(parts) for parts in found]
 
 
+def prose(text: str) -> Iterator[str]:
+    """The sentences of a Markdown or plain text without its headings and code; a list goes with what leads to it ("X:")."""
+    led: list[str] = []
+    for kind, block in (*_blocks(text), ("end", "")):
+        if led and kind == "item" and sum(map(len, led)) + len(block) <= LONGEST:
+            led.append(block.rstrip("."))
+            continue
+        if led:
+            yield f"{led[0]} {'; '.join(led[1:])}".rstrip()
+            led = []
+        found = sentences(block) if kind in ("text", "item") else []
+        if found and kind == "text" and found[-1].endswith(":"):
+            led = [found.pop()]
+        yield from found
+
+
 def _pieces(text: str) -> Iterator[str]:
     """``text`` cut behind each mark that may end a sentence, and within what is too long for one."""
     start = 0
