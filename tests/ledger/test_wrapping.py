@@ -90,3 +90,16 @@ def test_a_report_that_says_that_something_runs_is_no_launch(report: str) -> Non
 )
 def test_a_launch_is_known_by_its_id_or_by_its_shortness(notice: str, agent: str) -> None:
     assert launched(notice) == agent
+
+
+def test_of_questions_that_a_user_wants_to_talk_about_only_what_they_said_is_theirs() -> None:
+    refused = (
+        "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
+    )
+    asked = (
+        "The user wants to clarify these questions.\n    Start by asking them what they would like to clarify.\n\n"
+        '    Questions asked:\n- "Build on the \'fly\'?"\n  (No answer provided)\n- "Which tap?"\n  Answer: tools\n'
+        '- "Which token?"\n  (No answer provided)\n  User notes: none of mine'
+    )
+    assert replied(refused + asked) == "Which tap? → tools\nWhich token? → none of mine"
+    assert replied(refused + asked.partition('- "Which')[0]) == ""

@@ -76,7 +76,9 @@ _WRITTEN = re.compile(
 )
 """What a client writes in the user's place without a tag of its own around it, and nobody types."""
 
-_SKILL = re.compile(r"Base directory for this skill: \S|<skill>\s{0,9}<name>|<skill-context>")
+_SKILL = re.compile(
+    r"Base directory for this skill: \S|This skill is served by MCP server \"|<skill>\s{0,9}<name>|<skill-context>"
+)
 """Begins the text of a skill, which is loaded on purpose: Claude Code's, Codex's, Copilot CLI's."""
 
 _MAY_BE_WRITTEN = "TABCSUP<"
@@ -175,7 +177,7 @@ def is_carried(text: str, at: int = 0) -> bool:
 
 def is_skill(text: str, at: int = 0) -> bool:
     """True if the text of a skill that a client loaded stands from ``at`` on."""
-    return text[at : at + 1] in "B<" and _SKILL.match(text, at) is not None
+    return text[at : at + 1] in "BT<" and _SKILL.match(text, at) is not None
 
 
 def _is_written(text: str, at: int) -> bool:

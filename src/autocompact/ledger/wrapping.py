@@ -28,6 +28,14 @@ _REFUSED = re.compile(
 )
 _ANSWERS = re.compile(r"\s*(?:The )?[Uu]ser has answered your questions?\b")
 _ANSWERED = re.compile(r"\"([^\"\n]{3,300})\"=\"([^\"\n]{1,200})\"")
+_CLARIFIES = re.compile(r"The user wants to clarify these questions\.")
+_ASKED = re.compile(
+    r"^- \"(?P<question>[^\n]{1,1000})\"\n +(?:\(No answer provided\)|Answer: (?P<answer>[^\n]{1,1000}))"
+    r"(?:\n +User notes: (?P<notes>[^\n]{1,1000}))?",
+    re.MULTILINE,
+)
+"""Claude Code's list of the questions that it had asked: nobody typed what stands around answers and notes."""
+
 _BEGINNING = 4_000
 
 _INSTRUCTIONS = re.compile(
@@ -80,10 +88,20 @@ def replied(output: str) -> str:
     """
     beginning = output[:_BEGINNING]
     if refused := _REFUSED.match(beginning):
-        return output[refused.end() :].strip()
+        said = output[refused.end() :].strip()
+        return _clarified(said) if _CLARIFIES.match(said) else said
     if _ANSWERS.match(beginning):
         return "\n".join(f"{question} → {answer}" for question, answer in _ANSWERED.findall(beginning))
     return ""
+
+
+def _clarified(said: str) -> str:
+    """What a user answered of questions that they want to talk about first; "" for nothing."""
+    told: list[str] = []
+    for asked in _ASKED.finditer(said):
+        words = "; ".join(filter(None, (asked["answer"], asked["notes"])))
+        told += [f"{asked['question']} → {words}"] if words else []
+    return "\n".join(told)
 
 
 def launched(output: str) -> str:
