@@ -193,7 +193,13 @@ def test_a_replay_is_kept_where_it_is_asked_for(program: Program, tmp_path: Path
     end = events(program, CODING, "--window", 32_000, *store, "--name", "small")[-1]
     records = json.loads(program("compactions", "small", *store, "--json").out)["compactions"]
     assert len(records) == end["compactions"]
-    assert "c1" in program("compactions", "small", *store).out.decode()
+    shown = program("compactions", "small", *store).out.decode()
+    assert "c1" in shown
+    assert re.search(
+        r"^  (old tool outputs cut|summarised[\w ]*, offline summary|cut down to what must stay.*), ",
+        shown,
+        re.MULTILINE,
+    )
     assert program("undo", "small", *store).code == 0
     again = program("replay", CODING, *store, "--name", "small")
     assert (again.code, "choose another --name" in again.err) == (2, True)

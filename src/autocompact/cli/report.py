@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter as Counted
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
 from autocompact.cli.defaults import window_source
 from autocompact.cli.usages import OUTSIDE_IS, garbled, in_log, reported
-from autocompact.compaction.record import Rung
+from autocompact.compaction.record import DONE
 from autocompact.core.messages import Message
 from autocompact.core.plurals import plural
 from autocompact.core.redaction import find_secrets
@@ -34,14 +34,6 @@ _KINDS = {
     "file": "files",
     "command": "commands",
     "identifier": "identifiers",
-}
-_DONE: Mapping[Rung, str] = {
-    "none": "nothing to gain",
-    "repair": "calls and results put in order",
-    "mask": "old tool outputs cut",
-    "summarise": "summarised",
-    "tighten": "summarised more tightly than asked for",
-    "floor": "cut down to what must stay",
 }
 
 
@@ -128,7 +120,7 @@ def _rows(
     yield from _cautions(compacted)
     receipt = compacted.receipt
     by = f"{receipt.model} summary, " if compacted.record and compacted.summary else ""
-    yield "receipt", f"{_DONE[receipt.rung]}, {by}{receipt.seconds:.2f} s, counted with {receipt.counter}"
+    yield "receipt", f"{DONE[receipt.rung]}, {by}{receipt.seconds:.2f} s, counted with {receipt.counter}"
     if preview:
         saved = usage.used - usage.metered(compacted.after.cost.tokens)
         yield "cost", f"no model is asked; every later request carries {saved:,} tokens less"

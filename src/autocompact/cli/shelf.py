@@ -10,7 +10,7 @@ from typing import assert_never
 import click
 import msgspec
 
-from autocompact.compaction.record import Compaction, Receipt
+from autocompact.compaction.record import DONE, Compaction, Receipt
 from autocompact.compaction.transcript import Context
 from autocompact.core.excerpts import marked
 from autocompact.core.messages import (
@@ -350,7 +350,8 @@ def _facts(record: Compaction, receipt: Receipt) -> Iterator[str]:
         yield f"made by {one_line(receipt.model)} when the session was recorded"
     else:
         cost = f", ${receipt.cost:.4f}" if receipt.cost is not None else ""
-        yield f"{receipt.rung} by {one_line(receipt.model)}, {receipt.trigger}, {receipt.seconds:.2f} s{cost}"
+        by = f", {one_line(receipt.model)} summary" if record.summary else ""
+        yield f"{DONE[receipt.rung]}{by}, {receipt.trigger}, {receipt.seconds:.2f} s{cost}"
     if receipt.problem:
         yield f"problem: {one_line(receipt.problem)}"
     yield from (f"note: {one_line(note)}" for note in receipt.notes)

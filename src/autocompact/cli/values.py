@@ -37,7 +37,15 @@ store_option = partial(
 )
 """An option that names a store: a file, or a database on a server."""
 
-session_argument = partial(click.argument, "session", shell_complete=complete_file)
+
+def session_name(value: str) -> str:
+    """The name of a session. An empty text is none: a variable that is not set would be the current folder."""
+    if not value:
+        raise click.BadParameter("it is empty: name a file, or - for stdin.")
+    return value
+
+
+session_argument = partial(click.argument, "session", type=session_name, shell_complete=complete_file)
 """The argument that names a session: a file, or - for stdin."""
 
 _NUMBER = re.compile(r"(\d+(?:[_,]\d{3})*|\d+)(\.\d+)?([kKmM]?)")

@@ -8,7 +8,7 @@ except the messages in ``keep``, which stay verbatim; and the tool results named
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -24,6 +24,16 @@ Status: TypeAlias = Literal["prepared", "active", "undone"]
 Rung: TypeAlias = Literal["none", "repair", "mask", "summarise", "tighten", "floor"]
 Placement: TypeAlias = Literal["system", "user", "assistant"]
 Trigger: TypeAlias = Literal["manual", "threshold", "prepared", "overflow", "import"]
+
+DONE: Mapping[Rung, str] = {
+    "none": "nothing to gain",
+    "repair": "calls and results put in order",
+    "mask": "old tool outputs cut",
+    "summarise": "summarised",
+    "tighten": "summarised more tightly than asked for",
+    "floor": "cut down to what must stay",
+}
+"""What each rung did, in words for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from autocompact.chat import ChatSession
 from autocompact.chat.markdown import reference_link, safe_html
-from autocompact.compaction.record import Compaction, Receipt
+from autocompact.compaction.record import DONE, Compaction, Receipt
 from autocompact.core.messages import Message
 from autocompact.core.redacted import without_secrets
 from autocompact.core.references import reference
@@ -154,7 +154,7 @@ def receipt_rows(receipt: Receipt) -> list[tuple[str, str]]:
             f"{receipt.stated:,} stated, {receipt.referenced:,} referenced, {receipt.missing:,} missing",
         ),
         ("Stubs", f"{receipt.masked} tool outputs" if receipt.masked else ""),
-        ("Rung", receipt.rung),
+        ("Step", DONE[receipt.rung]),
         ("Summary by", receipt.model),
         ("Cause", receipt.trigger),
         ("Took", duration(receipt.seconds) if receipt.seconds else ""),
