@@ -33,6 +33,8 @@ def refused(program: Program, *arguments: str | Path | int, command: str = "comp
         (b"\x7fELF\0\0\1\2" * 100, "is a binary file"),
         (b"# Notes\n\nNothing of a session.\n", "is not JSON"),
         (b'{"role":"user","content":', "is not JSON"),
+        (b"assert x == 1\n" * 30 + b'hi = {"role":"user","content":"hi"}\n', "is no session: 31 lines of it"),
+        (b'{"role":"user","cost":NaN}\n', "is not JSON"),
         (b'{"name":"demo","version":2}', "session that is known"),
         (b"[1, 2, 3]", "no session"),
         (b"[]", "session"),
@@ -54,6 +56,7 @@ def test_what_is_no_session_is_named(
 @pytest.mark.parametrize("command", ["compact", "inspect"])
 def test_a_folder_is_no_session(program: Program, tmp_path: Path, command: str) -> None:
     assert "is a folder: name one session file in it" in refused(program, tmp_path, command=command)
+    assert "it is empty: name a file" in refused(program, "", command=command)
 
 
 @pytest.mark.parametrize("option", ["--window", "--to", "--summary-tokens", "--tail-tokens", "--through"])

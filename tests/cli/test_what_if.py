@@ -210,7 +210,7 @@ def test_a_folder_is_compared_session_by_session_and_together(
     ended = program("what-if", tmp_path / "sessions", "--policies", policies)
     assert ended.code == 0
     assert "left out: " in ended.err
-    assert "notes.txt" in ended.err
+    assert "notes.txt' is not JSON: no line of it can be read.\n" in ended.err
     assert "asked.json': no reply of a model was recorded" in ended.err
     shown = ended.out.decode()
     assert "a.json" in shown

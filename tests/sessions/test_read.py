@@ -200,3 +200,19 @@ def test_any_bytes_are_read_or_refused(content: bytes, tmp_path_factory: pytest.
     path.write_bytes(content)
     with pytest.raises(UnreadableSession):
         read_session(path)
+
+
+def test_messages_amid_the_lines_of_a_log_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    path.write_text(('INFO: "POST /v1" 200\n' * 5 + '{"role": "user", "content": "go", "cost": 1}\n') * 4)
+    session = read_session(path)
+    assert [message.text for message in session.messages] == ["go"] * 4
+    assert len(session.skipped) == 20
+
+
+def test_a_line_that_only_python_takes_for_json_is_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"type": "cost", "dollars": NaN}\n' + TALK)
+    session = read_session(path)
+    assert len(session.messages) == 300
+    assert [each.line for each in session.skipped] == [1]

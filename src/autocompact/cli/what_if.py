@@ -18,10 +18,11 @@ from autocompact.cli.comparing import LEGEND, advice, course_chart, heading, tab
 from autocompact.cli.running import quieted
 from autocompact.cli.sources import check_out, deliver, opened
 from autocompact.cli.store import json_option
-from autocompact.cli.values import complete_file, count
+from autocompact.cli.values import complete_file, count, session_name
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.history.paths import cache_folder
+from autocompact.sessions import KNOWN_ARE
 from autocompact.ui.terminal.output import Progress, display, progress, tell, width
 from autocompact.ui.text import visible
 from autocompact.what_if.billing import read_prices
@@ -56,7 +57,14 @@ _file = partial(click.Path, exists=False, dir_okay=True, path_type=Path)
 
 
 @click.command("what-if")
-@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_file)
+@click.argument(
+    "sessions",
+    nargs=-1,
+    required=True,
+    type=session_name,
+    metavar="SESSION...",
+    shell_complete=complete_file,
+)
 @click.option(
     "--policies",
     type=_file(),
@@ -192,7 +200,7 @@ def _show(found: Compared, *, as_json: bool, alone: bool) -> None:
         raise UnreadableSession(found.problem)
     result = found.result
     if result is None:
-        tell(f"left out: {found.problem}")
+        tell(f"left out: {found.problem.removesuffix(f' {KNOWN_ARE}')}")  # once for each file of a folder
         return
     if as_json:
         deliver([msgspec.json.encode(document_of(result)) + b"\n"], None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from autocompact.sessions.claude_attachments import FileAttachment, files_in_work
-from autocompact.sessions.formats import KNOWN, LABELS
+from autocompact.sessions.formats import KNOWN, KNOWN_ARE, LABELS
 from autocompact.sessions.read import read_session
 from autocompact.sessions.session import Format, Session, Skipped
 from autocompact.sessions.write import render_chat_json, render_markdown, write_claude_code
 
 __all__ = [
     "KNOWN",
+    "KNOWN_ARE",
     "LABELS",
     "FileAttachment",
     "Format",

@@ -78,7 +78,10 @@ KNOWN = (
     "Completions, Responses), Anthropic or Gemini, and of LangChain, Pydantic AI and the Vercel AI SDK; all "
     "of these as JSON lines, too"
 )
-"""What can be read, in one sentence."""
+"""What can be read, in a part of a sentence."""
+
+KNOWN_ARE = f"Known are {KNOWN}."
+"""What can be read, as the end of an error."""
 
 
 @dataclass(frozen=True, slots=True)

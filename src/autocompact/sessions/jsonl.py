@@ -19,6 +19,8 @@ from autocompact.wire.json import mend
 T = TypeVar("T")
 
 BOM = b"\xef\xbb\xbf"
+NOT_JSON = "not JSON"
+"""Begins the reason why a line that is no JSON was skipped."""
 _OPENING = re.compile(r'\{"(?:parentUuid|type|timestamp|id|role|message|sessionId)":')
 # How many places of a broken line are tried as the start of an intact object: keeps a long broken line linear.
 _ATTEMPTS = 200
@@ -71,7 +73,7 @@ class Lines(Generic[T]):
     def _recovered(self, number: int, line: bytes) -> Iterator[tuple[int, T]]:
         pieces, rest = salvage(line)
         if rest:
-            self.skip(number, f"not JSON: {rest[:60]!r}")
+            self.skip(number, f"{NOT_JSON}: {rest[:60]!r}")
         for piece in pieces:
             try:
                 yield number, self._decode(piece)

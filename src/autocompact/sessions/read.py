@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -12,12 +13,13 @@ from typing import BinaryIO
 import msgspec
 
 from autocompact.core.messages import Message, Reasoning, Text
+from autocompact.core.plurals import plural
 from autocompact.errors import InvalidRequest, UnreadableSession
 from autocompact.sessions.formats import (
     CHAT_LINES,
     CHAT_OBJECT,
     DOCUMENTS,
-    KNOWN,
+    KNOWN_ARE,
     LABELS,
     LISTS,
     TEXTS,
@@ -25,7 +27,7 @@ from autocompact.sessions.formats import (
     Read,
     readers,
 )
-from autocompact.sessions.jsonl import BOM, Lines, salvage
+from autocompact.sessions.jsonl import BOM, NOT_JSON, Lines, salvage
 from autocompact.sessions.session import Session
 from autocompact.wire.json import mend
 
@@ -34,6 +36,9 @@ _HEAD_BYTES = 4_096
 
 _FIRST_ITEMS = 200
 """Of JSON lines, enough to tell what they are the items of."""
+
+_MOST_FOREIGN = 10
+"""Lines that are no JSON for each message, in a session that was damaged or stands amid the lines of a log."""
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _any = msgspec.json.Decoder(msgspec.Raw).decode
@@ -56,6 +61,11 @@ def read_session(path: Path | str) -> Session:
             session = replace(session, garbled=tuple(_garbled(file)))
     except OSError as error:
         raise UnreadableSession(_no_file(path, error)) from error
+    if lines := _foreign_lines(session):
+        raise UnreadableSession(
+            f"{str(path)!r} is no session: {plural(lines, 'line')} of it cannot be read, and the rest is no more than "
+            f"{plural(len(session.messages), 'message')}, as a text that quotes some has them. {KNOWN_ARE}"
+        )
     problems = f" {session.skipped[0].reason}." if session.skipped else ""
     if not session.messages:
         raise UnreadableSession(
@@ -66,9 +76,15 @@ def read_session(path: Path | str) -> Session:
         raise UnreadableSession(
             f"{str(path)!r} looks like a session of {LABELS[session.format]}, but all of its "
             f"{len(session.messages)} messages came out empty: another program wrote it, or a newer one.{problems} "
-            f"{_KNOWN}"
+            f"{KNOWN_ARE}"
         )
     return session
+
+
+def _foreign_lines(session: Session) -> int:
+    """Lines that are no JSON, where they are so many that the file is a program or a document in which messages stand; else 0."""
+    lines = sum(each.reason.startswith(NOT_JSON) for each in session.skipped)
+    return lines if session.messages and lines >= _MOST_FOREIGN * len(session.messages) else 0
 
 
 def _garbled(lines: Iterable[bytes]) -> Iterator[int]:
@@ -105,7 +121,7 @@ def _read(file: BinaryIO, *, path: Path) -> Session:
     try:
         session = _read_items(file) if reader is None else reader(file)
     except (msgspec.DecodeError, UnicodeDecodeError, InvalidRequest) as error:
-        raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {_KNOWN}") from error
+        raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {KNOWN_ARE}") from error
     if session is None:
         file.seek(0)
         raise UnreadableSession(_no_session(path, first, alone=alone, sample=file.read(8192)))
@@ -166,8 +182,8 @@ def _read_document(content: bytes, *, path: Path) -> Session:
                 if reader.matches(fields):
                     return reader.read([content])
     except (msgspec.DecodeError, InvalidRequest) as error:
-        raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {_KNOWN}") from error
-    raise UnreadableSession(f"{str(path)!r} is JSON, but no session that is known. {_KNOWN}")
+        raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {KNOWN_ARE}") from error
+    raise UnreadableSession(f"{str(path)!r} is JSON, but no session that is known. {KNOWN_ARE}")
 
 
 def _text_reader(head: bytes) -> Read | None:
@@ -189,7 +205,8 @@ def _objects(line: bytes) -> Iterator[Fields]:
         yield _fields(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         for piece in salvage(line)[0]:
-            yield _fields(piece)
+            with suppress(msgspec.DecodeError, RecursionError):  # it holds NaN, which is no JSON
+                yield _fields(piece)
 
 
 def _is_json(content: bytes) -> bool:
@@ -199,8 +216,6 @@ def _is_json(content: bytes) -> bool:
         return False
     return True
 
-
-_KNOWN = f"Known are {KNOWN}."
 
 # UTF-32 first: its mark begins with that of UTF-16
 _WIDE = (
@@ -245,9 +260,11 @@ def _no_session(path: Path, first: bytes, *, alone: bool, sample: bytes) -> str:
             f"`iconv -f {encoding} -t UTF-8`, and name the new file."
         )
     if b"\0" in sample:
-        return f"{str(path)!r} is a binary file, not a session. {_KNOWN}"
+        return f"{str(path)!r} is a binary file, not a session. {KNOWN_ARE}"
     if _is_json(first) and alone:
-        return f"{str(path)!r} is JSON, but no session that is known. {_KNOWN}"
+        return f"{str(path)!r} is JSON, but no session that is known. {KNOWN_ARE}"
     if _is_json(first):
-        return f"{str(path)!r} is JSON lines, but none of them belongs to a session that is known. {_KNOWN}"
-    return f"{str(path)!r} is not JSON: no line of it can be read. {_KNOWN}"
+        return (
+            f"{str(path)!r} is JSON lines, but none of them belongs to a session that is known. {KNOWN_ARE}"
+        )
+    return f"{str(path)!r} is not JSON: no line of it can be read. {KNOWN_ARE}"
