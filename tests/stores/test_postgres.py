@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -19,6 +20,7 @@ from autocompact.testing.records import KEY, compaction
 from tests.engine.support import step
 from tests.lengths import some
 from tests.stores.cluster import Cluster, Pooler
+from tests.stores.wire import Wire
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E9")]
 
@@ -179,6 +181,25 @@ async def test_who_waits_too_long_for_another_is_told_so(cluster: Cluster, datab
             let_go.set()
             await holding
         assert await other.read(KEY) == tuple(_log(2))
+
+
+async def test_a_server_that_hangs_is_given_up_whatever_it_was_asked(cluster: Cluster, database: str) -> None:
+    """Also by who only looks whether a connection is still there: each of them kept a thread for as long as the server hung."""
+    async with (
+        Wire(cluster).laid() as wire,
+        PostgresStore(wire.url(database), connections=2, busy_seconds=0.2, answer_seconds=0.2) as store,
+    ):
+        await store.append(KEY, _log(2), after=0)
+        wire.freeze()
+        # more than there are threads
+        asked = [asyncio.wait_for(store.load(KEY), 20) for _ in range(3)]
+        for told in await asyncio.gather(*asked, return_exceptions=True):
+            assert isinstance(told, StoreUnavailable), told
+        wire.mend()
+        while True:
+            with suppress(StoreUnavailable):
+                assert (await store.load(KEY)).messages == tuple(_log(2))
+                break
 
 
 async def test_damage_is_found_when_it_is_read(cluster: Cluster, database: str) -> None:

@@ -158,7 +158,7 @@ class Server:
             timeout=patience,
             reconnect_timeout=patience,
             open=False,
-            check=ConnectionPool.check_connection,
+            check=self._check,
             name="autocompact",
         )
 
@@ -179,6 +179,15 @@ class Server:
         """End the connections."""
         self._pool.close()
 
+    def _check(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        """Ask a connection that the pool is about to lend whether it is still there, which a server that hangs never answers."""
+        with self._call().uses(connection):
+            ConnectionPool.check_connection(connection)
+
+    def _call(self) -> Call:
+        """What this thread is at; one that nobody cuts outside of `called`."""
+        return getattr(self._calls, "call", None) or Call()
+
     @contextmanager
     def connection(self) -> Generator[PostgresConnection]:
         """Lend one connection, outside of any transaction.
@@ -188,8 +197,7 @@ class Server:
             StoreError: it refuses.
             InvalidInput: a text that PostgreSQL cannot hold.
         """
-        call: Call = getattr(self._calls, "call", None) or Call()
-        with self._errors(), self._pool.connection() as connection, call.uses(connection):
+        with self._errors(), self._pool.connection() as connection, self._call().uses(connection):
             yield PostgresConnection(connection)
 
     @contextmanager
