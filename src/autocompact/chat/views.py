@@ -140,9 +140,14 @@ class Divider:
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """Tokens of the context before and after: as the meter showed them, else as the receipt counts them."""
-        receipt = self.record.receipt
-        return self.metered or (receipt.tokens_before, receipt.tokens_after)
+        """Tokens of the context before and after: as the meter showed them, else as the receipt counts them.
+
+        A provider that reports less than it was sent (without tools, or what its cache had) has the meter rise at a
+        compaction, after which there is only an estimate: two figures of different kinds say nothing beside each other.
+        """
+        if self.metered and self.metered[0] > self.metered[1]:
+            return self.metered
+        return self.record.receipt.tokens_before, self.record.receipt.tokens_after
 
     @property
     def after_seq(self) -> int:
