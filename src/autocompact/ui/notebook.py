@@ -239,8 +239,15 @@ def _chat_cell(line: str, cell: str, *, shell: Any) -> None:
     """``%%chat [NAME]``: say the cell to the `Chat` of that name, which is begun where there is none ("chat").
 
     Raises:
-        InvalidInput: the name is no name, or that of something else.
+        UsageError: IPython's, which it shows in one line: the name is no name or that of something else, or there was no answer.
     """
+    try:
+        _say(line, cell, shell=shell)
+    except AutocompactError as error:
+        raise _module("IPython.core.error").UsageError(str(error)) from error
+
+
+def _say(line: str, cell: str, *, shell: Any) -> None:
     name = line.strip() or "chat"
     if not name.isidentifier():
         raise InvalidInput(

@@ -236,8 +236,12 @@ def test_a_cell_of_plain_words_is_said_to_a_chat(tmp_path: Path) -> None:
     assert page.entries[0].message.text == 'Say "high water",\n  100 %.'
     assert chat.answer
     chat.close()
-    assert isinstance(shell.run_cell("%%chat x\nhello").error_in_exec, InvalidInput)
-    assert isinstance(shell.run_cell("%%chat two words\nhello").error_in_exec, InvalidInput)
+    for cell, why in (("%%chat x\nhello", "'x' is no Chat"), ("%%chat two words\nhello", "not 'two words'")):
+        error = shell.run_cell(cell).error_in_exec
+        assert (type(error).__name__, why in str(error)) == (
+            "UsageError",
+            True,
+        )  # IPython shows no traceback of it
 
 
 def test_code_is_coloured_and_thinking_is_folded_under_its_last_line() -> None:
