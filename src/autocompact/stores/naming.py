@@ -17,6 +17,8 @@ IN_MEMORY = ":memory:"
 _SCHEMES = ("postgresql", "postgres")
 # A path that went through `pathlib` has one slash left, and may stand behind the folder it was taken as relative to.
 _SERVER = re.compile(r"(?:^|[/\\])postgres(?:ql)?(?:\+\w+)?:[/\\]", re.IGNORECASE)
+# two letters at least: one is a drive
+_OTHER = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,9 @@ class ServerUrl:
 
     def __post_init__(self) -> None:
         if self._parts is None:
-            raise InvalidInput("a PostgreSQL server is named as postgresql://USER@HOST:PORT/DATABASE")
+            raise InvalidInput(
+                "a store is named by the path of a file, or as postgresql://USER@HOST:PORT/DATABASE"
+            )
 
     @property
     def _parts(self) -> SplitResult | None:
@@ -79,9 +83,8 @@ def shown_place(name: str) -> str:
 
 
 def is_server_url(name: str) -> bool:
-    """True if it begins like the URL of a PostgreSQL server."""
-    match = _SERVER.search(name)
-    return match is not None and match.start() == 0
+    """True if it begins like the URL of a PostgreSQL server, or like any other, which `ServerUrl` refuses."""
+    return _SERVER.match(name) is not None or _OTHER.match(name) is not None
 
 
 def name_of(place: StorePlace) -> str:
@@ -99,13 +102,13 @@ def is_there(place: StorePlace) -> bool:
 
 
 def check_file_name(path: str | PathLike[str]) -> None:
-    """Refuse the URL of a PostgreSQL server where a file is needed, before anything quotes its password as a path.
+    """Refuse the URL of a server where a file is needed, before anything quotes its password as a path.
 
     Raises:
         InvalidInput: it is such a URL, which the message does not repeat.
     """
-    if _SERVER.search(str(path)):
+    if _SERVER.search(str(path)) or _OTHER.match(str(path)):
         raise InvalidInput(
-            "what is needed here is a file, and what was given is the URL of a PostgreSQL server: name a file, "
-            "or open the server by `PostgresStore`"
+            "what is needed here is a file, and what was given is the URL of a server: name a file, "
+            "or open a PostgreSQL server by `PostgresStore`"
         )
