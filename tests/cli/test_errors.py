@@ -59,6 +59,11 @@ def test_a_folder_is_no_session(program: Program, tmp_path: Path, command: str) 
     assert "it is empty: name a file" in refused(program, "", command=command)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such device")
+def test_a_device_that_never_ends_is_no_session(program: Program) -> None:
+    assert "'/dev/zero' is a device" in refused(program, "/dev/zero")
+
+
 @pytest.mark.parametrize("option", ["--window", "--to", "--summary-tokens", "--tail-tokens", "--through"])
 @pytest.mark.parametrize("value", ["-1", "x", "1.5", ""])
 def test_a_value_that_is_no_count_is_refused_with_the_option_named(
@@ -164,7 +169,11 @@ def test_a_wrong_command_option_or_format_is_refused(program: Program) -> None:
     assert "'html' is not one of" in refused(program, CODING, "--format", "html")
     assert "No such option '--bogus'" in refused(program, CODING, "--bogus")
     assert "Missing argument 'SESSION'" in refused(program)
-    assert "No such command" in refused(program, command="compress")
+    assert "No such command 'zip'. See: autocompact --help" in refused(program, command="zip")
+    assert "Did you mean 'compact'?" in refused(program, command="compct")
+    assert f"is a file, not a command: autocompact compact {CODING}. See" in refused(
+        program, command=str(CODING)
+    )
 
 
 def test_no_command_shows_the_help(program: Program) -> None:

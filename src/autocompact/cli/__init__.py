@@ -6,7 +6,10 @@ message says why, nothing was written), 130 interrupted, 1 nobody reads the outp
 
 from __future__ import annotations
 
+import difflib
 import gc
+import os
+import shlex
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
@@ -76,6 +79,13 @@ class _Program(click.Group):
             gc.set_threshold(*_USUAL)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in COMMANDS:
+            ctx.fail(_no_command(args[0]))
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
@@ -84,6 +94,14 @@ class _Program(click.Group):
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*(CompletionItem(name, help=COMMANDS[name][1]) for name in names), *options]
+
+
+def _no_command(name: str) -> str:
+    """What to say of ``name`` in the place of a command: it may be misspelled, or a session whose command was left out."""
+    if os.path.isfile(name):
+        return f"{name!r} is a file, not a command: autocompact compact {shlex.quote(name)}."
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    return f"No such command {name!r}." + (f" Did you mean {near[0]!r}?" if near else "")
 
 
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_BEGIN)

@@ -49,7 +49,9 @@ def guarded(program: click.Command, arguments: Sequence[str] | None, *, name: st
         return FAILED
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else name
-        return _failed(f"{error.format_message()} See: {command} --help", name=name)
+        message = error.format_message()
+        end = "" if message.endswith((".", "?", ")")) else "."
+        return _failed(f"{message}{end} See: {command} --help", name=name)
     except (AutocompactError, click.ClickException) as error:
         return _failed(str(error), name=name)
     except (KeyboardInterrupt, click.Abort):

@@ -67,6 +67,8 @@ class Source:
 def opened(session: str) -> Generator[Source]:
     """The session of the command line: a file, ``-`` for stdin, or a pipe."""
     path = Path(session)
+    if path.is_char_device() and session != STDIN:
+        raise InvalidInput(f"{session!r} is a device, which may never end: name a file, or - and pipe one in")
     if session != STDIN and not path.is_fifo():
         yield Source(name=session, path=path)
         return
