@@ -51,6 +51,9 @@ INSTALL_SECONDS = 480
 TRIES = 2
 """A registry may fail once, but not be slow twice. What a client does is never tried again."""
 
+RELEASES = 3
+"""Newest releases of an agent from npm that are tried."""
+
 TEST_SECONDS = 1_200
 ENDING_SECONDS = 20
 
@@ -146,16 +149,44 @@ def _wanted(name: str, *, newest: bool) -> str:
     return f"{hashlib.sha256(content).hexdigest()} {newest}"
 
 
+_QUIET = ("--no-audit", "--no-fund", "--loglevel=error")
+
+
 def _npm(folder: Path, newest: bool) -> None:
     folder.mkdir(parents=True)
     given = json.loads((PINNED / "package.json").read_text())
     if newest:
-        given["dependencies"] = dict.fromkeys(given["dependencies"], "latest")
-    else:
-        shutil.copy(PINNED / "package-lock.json", folder)
+        names = list(given.pop("dependencies"))
+        (folder / "package.json").write_text(json.dumps(given))
+        for name in names:
+            _newest_release(name, folder)
+        return
+    shutil.copy(PINNED / "package-lock.json", folder)
     (folder / "package.json").write_text(json.dumps(given))
-    way = "install" if newest else "ci"
-    _run((*NPM, way, "--no-audit", "--no-fund", "--loglevel=error"), folder)
+    _run((*NPM, "ci", *_QUIET), folder)
+
+
+def _newest_release(name: str, folder: Path) -> None:
+    """Install the newest release of an agent that can be installed; a package that it needs may not be served yet.
+
+    Raises:
+        OSError: none of the newest few can.
+    """
+    latest: str = json.loads(_run((*NPM, "view", name, "version", "--json", "--loglevel=error"), folder))
+    released: list[str] = json.loads(
+        _run((*NPM, "view", name, "versions", "--json", "--loglevel=error"), folder)
+    )
+    before = released[: released.index(latest)] if latest in released else []
+    plain = [each for each in before if "-" not in each]
+    versions = [latest, *reversed(plain[-(RELEASES - 1) :])]
+    for version in versions:
+        try:
+            _run((*NPM, "install", "--save-exact", *_QUIET, f"{name}@{version}"), folder)
+        except OSError as error:
+            sys.stderr.write(f"{name} {version} cannot be installed: {error}\n")
+        else:
+            return
+    raise OSError(f"none of {', '.join(versions)} of {name} can be installed")
 
 
 def _python(name: str) -> Callable[[Path, bool], None]:
@@ -182,8 +213,8 @@ def _check(name: str, folder: Path) -> None:
         raise OSError(f"these programs are not there afterwards: {', '.join(lost)}")
 
 
-def _run(command: Sequence[str], folder: Path) -> None:
-    """Run a step of an installation.
+def _run(command: Sequence[str], folder: Path) -> str:
+    """Run a step of an installation; returns what it said.
 
     Raises:
         OSError: it failed, or did not end in time; with the end of what it said.
@@ -200,11 +231,13 @@ def _run(command: Sequence[str], folder: Path) -> None:
             process_group=0,
         )
         code = _ended(process, INSTALL_SECONDS)
+        said.seek(0)
+        text = said.read().decode(errors="replace").strip()
         if code != 0:
-            said.seek(0)
-            end = said.read().decode(errors="replace").strip()[-600:]
+            end = text[-600:]
             how = f"not ended after {INSTALL_SECONDS} s" if code is None else f"exit code {code}"
             raise OSError(f"{' '.join(command[:4])}: {how}: {end}")
+        return text
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from autocompact.core.usage import MARGIN
+from autocompact.models.vocabulary import default_counter, load_counter
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.testing import FakeProvider
@@ -141,3 +143,20 @@ async def test_what_was_not_compacted_before_the_provider_gets_as_it_came() -> N
     assert headers["x-autocompact-action"] == "forwarded"
     assert provider.requests[-1].raw == body
     assert [item["type"] for item in json.loads(told)["output"]] == ["compaction"]
+
+
+@pytest.mark.parametrize("model", ["deepseek-chat", "gpt-5"])
+async def test_a_first_request_is_counted_with_the_models_own_vocabulary_where_its_extra_is_installed(
+    model: str,
+) -> None:
+    text = "お誕生日おめでとう・カナ 2026年 totals[17] = 'rounded'\n" * 200
+    body = {"model": model, "messages": [{"role": "user", "content": text}]}
+    async with (
+        FakeProvider("Fine.", counter=default_counter(model)) as provider,
+        gateway_before(provider, keep_from=0.0) as url,
+        aiohttp.ClientSession() as session,
+    ):
+        _, headers, _ = await Wire(session, url, path="/v1/chat/completions").post(encoded(body))
+        (asked,) = provider.requests
+    assert int(headers["x-autocompact-tokens"]) == pytest.approx(MARGIN * asked.tokens, rel=0.01)
+    assert load_counter().count(text) != pytest.approx(default_counter("deepseek-chat").count(text), rel=0.03)
