@@ -10,6 +10,7 @@ of the likeliest passages are read (``sql/postgres/migrations/0005_search.sql``)
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
@@ -134,24 +135,17 @@ class _Tables:
     def read(self, ids: Iterable[int], terms: Collection[str]) -> Iterator[_Row]:
         """Yield passages and where in them the terms stand."""
         wanted = list(ids)
+        asked: dict[str, str] = {}
         for *columns, name, words in self.run("read_passages", ids=wanted) if wanted else ():
-            # every word has the namespace's number in front
-            number, padded = words[: words.index("_") + 1], f" {words} "
-            found = {term: _positions(f" {number}{term} ", padded) for term in terms}
-            places = {term: here for term, here in found.items() if here}
+            if not asked:
+                # every word has the namespace's number in front, the same in all that a transaction sees
+                number = words[: words.index("_") + 1]
+                asked = {f"{number}{term}": term for term in terms}
+            places: dict[str, list[int]] = defaultdict(list)
+            for position, word in enumerate(words.split(" ")):
+                if word in asked:
+                    places[asked[word]].append(position)
             yield _Row(id=columns[0], passage=passage_of(tuple(columns)), name=name, places=places)
-
-
-def _positions(word: str, words: str) -> list[int]:
-    """Positions of a word among words, with a space before and behind each. Splitting them takes twice as long as looking for seven."""
-    found: list[int] = []
-    passed, start, at = 0, 0, words.find(word)
-    while at >= 0:
-        passed += words.count(" ", start, at)
-        found.append(passed)
-        # the space behind it is that before the next one
-        start, at = at, words.find(word, at + 1)
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
