@@ -319,5 +319,5 @@ def test_what_looks_like_the_url_of_a_server_is_no_file_and_its_password_is_not_
 ) -> None:
     command, *rest = arguments
     message = refused(program, *rest, "--db", url, command=str(command))
-    assert "named as postgresql://USER@HOST:PORT/DATABASE" in message
+    assert "as postgresql://USER@HOST:PORT/DATABASE" in message
     assert "geheim" not in message

@@ -331,7 +331,8 @@ SECOND  active  2026-03-01 10:00
     assert f"compaction {second['id']} is active again" in shelf.told("restore", "pump", second["id"])
     assert shelf.json("compactions", "pump")["in_force"] == second["id"]
     assert f"compaction '{second['id']}' is active already" in shelf.refused("restore", "pump", second["id"])
-    assert "nothing to restore" in shelf.refused("restore", "pump")
+    said = shelf.refused("restore", "pump")
+    assert "nothing to restore: no compaction of 'pump' was undone since the active one was made" in said
     assert f"there are: {first['id']}, {second['id']}" in shelf.refused("restore", "pump", "none")
     shelf.told("undo", "pump")
     restored = shelf.json("restore", "pump")

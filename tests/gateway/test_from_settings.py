@@ -11,8 +11,8 @@ from autocompact.core.budget import Budget
 from autocompact.errors import InvalidInput
 from autocompact.gateway import AccessToken, Config, Limits
 from autocompact.gateway.config import DEFAULT_UPSTREAMS, LOCAL_HOSTS
-from autocompact.gateway.from_settings import access_tokens, config_of, database_of, open_gateway
-from autocompact.settings import Settings, gateway_mode_of, mode_of
+from autocompact.gateway.from_settings import access_tokens, config_of, open_gateway
+from autocompact.settings import Settings, gateway_database_of, gateway_mode_of, mode_of
 from autocompact.settings.values import Limits as LimitSettings
 from tests.gateway.serving import NAMESPACE_KEY
 
@@ -168,7 +168,7 @@ def test_an_upstream_without_a_key_is_not_sent_the_clients_tokens(tmp_path: Path
 def test_conversations_lie_among_the_users_data_unless_said_otherwise(tmp_path: Path) -> None:
     environ = {"XDG_DATA_HOME": str(tmp_path)}
     open_gateway(Settings(), environ=environ)
-    assert database_of(Settings(), environ=environ) == tmp_path / "autocompact" / "gateway.db"
+    assert gateway_database_of(Settings(), environ=environ) == tmp_path / "autocompact" / "gateway.db"
     assert (tmp_path / "autocompact" / "gateway.db.key").exists()
     assert (tmp_path / "autocompact").stat().st_mode & 0o777 == 0o700
     other = gateway(db=str(tmp_path / "other.db"))

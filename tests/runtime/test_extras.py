@@ -52,3 +52,16 @@ def test_a_command_without_its_extra_names_it(missing: str, arguments: tuple[str
     assert (done.returncode, done.stdout) == (2, "")
     assert install_command(extra) in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_access_keys_are_kept_without_the_gateway_being_installed(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.modules['prometheus_client'] = None; from autocompact.cli import main; "
+        "sys.exit(main(['keys', *sys.argv[1:], '--db', 'keys.db']))"
+    )
+    for words in (["create", "Kim"], ["list"]):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert "Kim" in done.stdout

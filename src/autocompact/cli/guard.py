@@ -50,7 +50,7 @@ def guarded(program: click.Command, arguments: Sequence[str] | None, *, name: st
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else name
         message = error.format_message()
-        end = "" if message.endswith((".", "?", ")")) else "."
+        end = "" if message.endswith((".", "?", "?)")) else "."
         return _failed(f"{message}{end} See: {command} --help", name=name)
     except (AutocompactError, click.ClickException) as error:
         return _failed(str(error), name=name)

@@ -152,11 +152,11 @@ def show_log(*, limit: int, db: StorePlace | None, as_json: bool) -> None:
 
 
 def _ask(question: Callable[[AccessKeys], Awaitable[T]], *, db: StorePlace | None, make: bool = False) -> T:
-    from autocompact.gateway.from_settings import database_of
+    from autocompact.settings import gateway_database_of
     from autocompact.stores.access import AccessKeys
     from autocompact.stores.opening import open_store
 
-    place = db or database_of(settings())
+    place = db or gateway_database_of(settings())
     if place is None or str(place) == IN_MEMORY:
         raise InvalidInput(
             "access keys are kept in a database: name one with --db, or in the setting gateway.db"

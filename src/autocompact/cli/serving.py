@@ -97,9 +97,10 @@ def serve_gateway(load: Callable[[], Loaded]) -> None:
         KeyboardInterrupt: it was SIGINT.
     """
     from autocompact.cli.queued import workers_of
-    from autocompact.gateway.from_settings import database_of, open_gateway
+    from autocompact.gateway.from_settings import open_gateway
     from autocompact.gateway.running import announced, found
     from autocompact.gateway.server import address_of, listening, run, served
+    from autocompact.settings import gateway_database_of
     from autocompact.settings.schedule import schedule_of
 
     settings = load().settings
@@ -113,7 +114,7 @@ def serve_gateway(load: Callable[[], Loaded]) -> None:
         gateway = open_gateway(settings, workers=workers_of(settings))
         gateway.run_beside(schedule_of(settings))
         page = _page(load, gateway)
-        kept = database_of(settings) or "memory, until this process ends"
+        kept = gateway_database_of(settings) or "memory, until this process ends"
         if isinstance(kept, ServerUrl):
             _tell_unguarded(kept)
 

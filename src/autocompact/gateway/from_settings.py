@@ -14,27 +14,16 @@ from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.gateway.app import Gateway
 from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Config, Limits, Provider
 from autocompact.gateway.tracing import OpenTelemetry
-from autocompact.history.paths import data_folder
 from autocompact.ports import Model, Workers
 from autocompact.runtime.files import close_to_others, make_file, make_folder
-from autocompact.settings import Settings, gateway_mode_of, mode_of, prices_of
+from autocompact.settings import Settings, gateway_database_of, gateway_mode_of, mode_of, prices_of
 from autocompact.stores.access import AccessKeys
 from autocompact.stores.namespace_key import key_of, passing_key
-from autocompact.stores.naming import IN_MEMORY, StorePlace, store_place
 
-FILE = "gateway.db"
 _OFFLINE = "offline"
 _DIGEST_DIGITS = 64
 
 log = logging.getLogger("autocompact.gateway")
-
-
-def database_of(settings: Settings, *, environ: Mapping[str, str] | None = None) -> StorePlace | None:
-    """Where the conversations are; None if they are kept in memory."""
-    given = settings.gateway.db
-    if given == IN_MEMORY:
-        return None
-    return store_place(given) if given else data_folder(environ=environ) / FILE
 
 
 def open_gateway(
@@ -59,7 +48,7 @@ def open_gateway(
     given = os.environ if environ is None else environ
     summaries = summaries_of(settings.compaction.summary_model, given)
     config = config_of(settings, namespace_key=passing_key(), environ=given)
-    database = database_of(settings, environ=given)
+    database = gateway_database_of(settings, environ=given)
     tracer = OpenTelemetry() if settings.gateway.traces else None
     if database is None:
         index = MemoryIndex() if config.memory_tools else None

@@ -421,8 +421,10 @@ class Library:
             # one made upon another compaction would bring that back as well
             if record.status == "undone" and record.parent == conversation.internals.replica.active_id:
                 return record.id
+        active = conversation.internals.replica.active_id
         raise InvalidInput(
-            f"nothing to restore: no compaction of {conversation.internals.replica.key.conversation!r} was undone. "
+            f"nothing to restore: no compaction of {conversation.internals.replica.key.conversation!r} was undone"
+            f"{' since the active one was made' if active else ''}. "
             "`autocompact compactions NAME` lists them all."
         )
 

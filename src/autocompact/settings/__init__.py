@@ -10,6 +10,7 @@ from autocompact.settings.loading import Loaded, Origin, load_settings, project_
 from autocompact.settings.schema import made_schema, schema
 from autocompact.settings.upkeep import (
     databases_of,
+    gateway_database_of,
     memory_folder_of,
     prices_of,
     upkeep_policy_of,
@@ -24,6 +25,7 @@ __all__ = [
     "Settings",
     "all_settings",
     "databases_of",
+    "gateway_database_of",
     "gateway_mode_of",
     "load_settings",
     "made_schema",

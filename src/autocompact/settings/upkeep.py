@@ -66,11 +66,17 @@ def prices_of(settings: Settings) -> dict[str, Price]:
 
 def databases_of(settings: Settings, *, environ: Mapping[str, str] | None = None) -> tuple[StorePlace, ...]:
     """Databases of conversations, the chat's and the gateway's; files need not exist."""
-    named = (
-        (settings.chat.db, database_path(environ=environ)),
-        (settings.gateway.db, data_folder(environ=environ) / "gateway.db"),
-    )
-    return tuple(store_place(name) if name else usual for name, usual in named if name != IN_MEMORY)
+    chat = settings.chat.db
+    of_chat = None if chat == IN_MEMORY else store_place(chat) if chat else database_path(environ=environ)
+    return tuple(filter(None, (of_chat, gateway_database_of(settings, environ=environ))))
+
+
+def gateway_database_of(settings: Settings, *, environ: Mapping[str, str] | None = None) -> StorePlace | None:
+    """Database of the gateway's conversations and access keys, which need not exist; None if they are kept in memory."""
+    given = settings.gateway.db
+    if given == IN_MEMORY:
+        return None
+    return store_place(given) if given else data_folder(environ=environ) / "gateway.db"
 
 
 def memory_folder_of(settings: Settings, *, folder: Path | None = None) -> Path:
