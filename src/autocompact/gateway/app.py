@@ -6,6 +6,7 @@ piece.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
@@ -193,9 +194,19 @@ class Gateway:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _http(self, scope: Scope, *, receive: Receive, send: Send) -> None:
-        exchange = Exchange.of(scope, configured=self.config.upstreams)
-        client = _client(scope)
-        sending = _Sending(send)
+        exchange, client = Exchange.of(scope, configured=self.config.upstreams), _client(scope)
+        try:
+            await self._answered(exchange, scope, client=client, receive=receive, sending=_Sending(send))
+        except asyncio.CancelledError:
+            # by the server, whose time to drain is over: it would log where in the code each request stood
+            if client is None:
+                raise
+            log.warning("a request was cut off: the time to drain is over", extra={"path": exchange.path})
+            client.close()
+
+    async def _answered(
+        self, exchange: Exchange, scope: Scope, *, client: Client | None, receive: Receive, sending: _Sending
+    ) -> None:
         self._running += 1
         try:
             self._check(exchange)
