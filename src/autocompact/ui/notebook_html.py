@@ -16,6 +16,12 @@ _STYLE = """<style>
 .autocompact-chat .code-head { padding: .15em .8em; font-size: .8em; opacity: .8; border-bottom: 1px solid var(--line); }
 .autocompact-chat .code-head:empty { display: none; }
 .autocompact-chat.autocompact-chat pre { white-space: pre; overflow: auto; max-height: 30em; margin: 0; padding: .5em .8em; overflow-wrap: normal; }
+.autocompact-chat.autocompact-chat pre code { background: none; padding: 0; white-space: inherit; }
+.autocompact-chat :is(.code, .formula) { direction: ltr; text-align: start; unicode-bidi: isolate; }
+.autocompact-chat .formula { display: block; overflow-x: auto; margin: .6em 0; }
+.autocompact-chat.autocompact-chat :is(th, td) { text-align: start; }
+.autocompact-chat.autocompact-chat :is(th, td).right { text-align: right; }
+.autocompact-chat .task { list-style: none; margin-inline-start: -1.4em; }
 .autocompact-chat .table { overflow-x: auto; overflow-wrap: normal; }
 .autocompact-chat details { margin: .4em 0; }
 .autocompact-chat details > :not(summary) { margin-left: .4em; padding-left: .8em; border-left: 2px solid var(--line); }
@@ -25,6 +31,9 @@ _STYLE = """<style>
 .autocompact-chat :is(.s, .s1, .s2, .sd, .sb) { color: var(--text); }
 .autocompact-chat :is(.mi, .mf, .mh) { color: var(--number); }
 .autocompact-chat :is(.c, .c1, .cm, .ch) { color: var(--soft); font-style: italic; }
+.autocompact-chat .gi { background: #3fb95033; }
+.autocompact-chat .gd { background: #f8514933; }
+.autocompact-chat :is(.gu, .gh) { color: var(--soft); }
 .autocompact-chat :is(.nf, .nc, .nb, .na, .nt) { color: var(--name); }
 </style>"""
 
