@@ -207,6 +207,30 @@ async def test_models_routes_and_scopes_that_are_not_allowed_are_refused(tmp_pat
             assert (await gateway.ask(secret, path, method=method))[0] == status
 
 
+@pytest.mark.parametrize(
+    "members, status",
+    [
+        ('"model": "gpt-4o", "model": "gpt-5"', 400),
+        ('"mod\\u0065l": "gpt-4o", "model": "gpt-5"', 400),
+        (
+            '"model": "gpt-5", "metadata": {"model": "model"}, "tools": [{"type": "function", "function": {"name": "model"}}]',
+            200,
+        ),
+        ('"model": "gpt-5", "user": "\\u0065"', 200),
+    ],
+)
+async def test_a_request_names_one_model(tmp_path: Path, members: str, status: int) -> None:
+    """Of two, the last one was looked at, and the provider may take the first."""
+    async with served(tmp_path) as gateway, aiohttp.ClientSession() as session:
+        _, secret = await gateway.keys.create(name="n", tenant="t", models=["gpt-5*"])
+        body = f'{{{members}, "messages": [{{"role": "user", "content": "Hello"}}]}}'
+        headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+        url = f"{gateway.url}/v1/chat/completions"
+        async with session.post(url, data=body, headers=headers) as told:
+            assert told.status == status, await told.text()
+        assert len(gateway.provider.requests) == (status == 200)
+
+
 async def test_keys_of_one_user_share_conversations_and_nobody_else_sees_them(tmp_path: Path) -> None:
     async with served(tmp_path, keep_from=0.0) as gateway:
         secrets = [

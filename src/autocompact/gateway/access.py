@@ -140,7 +140,7 @@ class Access:
             body: of it, without content encoding; None if it has none that is JSON.
 
         Raises:
-            Refused: the model is not allowed, or nothing is left of a budget.
+            Refused: the model is not allowed, or named twice, or nothing is left of a budget.
             StoreError: it cannot be counted: nothing that is limited goes upstream uncounted.
         """
         keys, key = self.keys, grant.key
@@ -148,6 +148,8 @@ class Access:
             yield None
             return
         await asyncio.gather(*self._counting.get(key.id, ()))
+        if body:
+            _check_one_model(body)
         asked = _asked(body) if exchange.method == "POST" else None
         model = price = None
         expected = NOTHING_SPENT
@@ -334,6 +336,33 @@ class _Asked(msgspec.Struct):
 
 
 _ASKED = msgspec.json.Decoder(_Asked)
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_MODEL = b'"model"'
+_ESCAPED = b"\\u006"
+"""How a letter of ``model`` begins that is written as an escape."""
+
+
+def _check_one_model(body: bytes) -> None:
+    """Let no request through that names its model twice: a provider may take the one that was not looked at.
+
+    Raises:
+        Refused: it does.
+    """
+    found = _mentions(body)
+    if found > 1:
+        try:
+            members = _MEMBERS.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return
+        # of a member that stands there twice only the last one is left
+        if found - sum(_mentions(bytes(value)) for value in members.values()) > 1:
+            raise Refused(
+                Refusal(status=400, message='the request has the member "model" twice: name one model')
+            )
+
+
+def _mentions(text: bytes) -> int:
+    return text.count(_MODEL) + text.count(_ESCAPED)
 
 
 def _asked(body: bytes | None) -> _Asked:
