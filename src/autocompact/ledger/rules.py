@@ -21,6 +21,21 @@ from autocompact.core.spoken import spoken
 from autocompact.core.terms import terms
 from autocompact.core.tokens import Counter
 from autocompact.ledger.clipping import clipped
+from autocompact.ledger.conventions import (
+    FUNCTION,
+    allows_again,
+    asks_for_good,
+    clauses,
+    is_of_a_product,
+    is_prohibition,
+    outright,
+    replaced,
+    slot,
+    states_convention,
+    taken_back,
+    tells_a_story,
+    without_handed_over,
+)
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.passages import Passage, passages, sentences
 from autocompact.ledger.scan import Said, Speaker
@@ -147,7 +162,7 @@ _NOT_A_RULE = LazyPattern(
     re.IGNORECASE,
 )
 _WITHDRAWS = LazyPattern(
-    r"\b(?:no longer|not any ?more|anymore|forget (?:the|that|about|what i said)|scrap|drop the|lift(?:ed)?|ignore (?:the|my|what i said)|(?:rule|restriction|ban) (?:is )?(?:gone|lifted|off|over|withdrawn|no longer)|you (?:may|can) (?:now|again)|now (?:you )?(?:may|can)|is (?:now )?(?:allowed|ok|okay|fine)(?: now| again)?"
+    r"\b(?:no longer|no need (?:to|for)|not any ?more|anymore|forget (?:the|that|about|what i said)|scrap|drop the|lift(?:ed)?|ignore (?:the|my|what i said)|(?:rule|restriction|ban) (?:is )?(?:gone|lifted|off|over|withdrawn|no longer)|you (?:may|can) (?:now|again)|now (?:you )?(?:may|can)|is (?:now )?(?:allowed|ok|okay|fine)(?: now| again)?"
     r"|nicht mehr|vergiss|gilt nicht|aufgehoben|du (?:darfst|kannst) (?:jetzt|nun|wieder)|oublie|ne (?:\w+ ){1,3}plus|tu peux (?:maintenant|désormais|à nouveau)|olvida|ya no|ahora puedes|puedes (?:ahora|ya)|esquece|dimentica|забудь|больше не)\b"
     r"|不再|不用再|忘(?:掉|了)|取消|现在可以|もう(?:必要|いい|しなくて)|忘れて|やめて(?:いい|よい)|今は(?:ても)?いい|더 ?이상|이제 ?(?:해도|괜찮)",
     re.IGNORECASE,
@@ -267,7 +282,9 @@ _LANGUAGE = LazyPattern(
 _MODAL = frozenset(
     terms(
         "always never from now on only please must should may can allowed ok every each any all without before after explicit approval permission ask asking"
-        " immer nie nicht kein nur bitte ohne vorher jetzt wieder toujours jamais sans siempre nunca sin"
+        " forget said say drop mind changed actually fine good okay moved switched longer anymore pls please thanks"
+        " immer nie nicht kein nur bitte ohne vorher jetzt wieder vergiss gesagt doch toujours jamais sans oublie dit finalement"
+        " siempre nunca sin olvida dije lo"
     )
 )
 
@@ -296,7 +313,7 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
         text: words of the user, or of whoever gives the orders.
         strict: take only sentences that say plainly that they last, as for a long file of instructions.
     """
-    found = [*passages(text)]
+    found = [*passages(text if strict else without_handed_over(text))]
     is_long = not strict and _is_long_task(found)
     for passage in found:
         if not strict and _is_labelled(passage):
@@ -313,11 +330,11 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
             if of_work and not _limits_work(said):
                 continue
             stands = is_rule(whole, strict=strict) or (listed and _is_directive(said))
-            permits = not strict and _permits(said)
+            permits = not strict and (_permits(said) or allows_again(said))
             if stands or permits:
                 if before and _POINTS_BACK.begins(said) and len(before) + len(whole) < LONGEST:
                     whole = f"{before} {whole}"
-                yield Rule(text=whole, permits=permits, stands=stands, about=_about(said))
+                yield Rule(text=whole, permits=permits, stands=stands, about=_about(taken_back(said) or said))
 
 
 def _is_long_task(found: Sequence[Passage]) -> bool:
@@ -346,7 +363,7 @@ def _limits_work(item: str) -> bool:
 def _with_context(text: str) -> Iterator[tuple[str, str]]:
     """The sentences of a paragraph, each with the one before it; "" where it begins an item."""
     for part in text.split("; "):
-        found = sentences(part)
+        found = [clause for sentence in sentences(part) for clause in clauses(sentence)]
         yield from zip(("", *found), found, strict=False)
 
 
@@ -404,11 +421,16 @@ def _permits(sentence: str) -> bool:
 
 
 def is_rule(sentence: str, *, strict: bool = False) -> bool:
-    """True if the sentence has the form of a standing instruction."""
+    """True if the sentence has the form of a standing instruction, or asks politely for what has it."""
+    if not strict and (order := outright(sentence)) != sentence:
+        lasts = not sentence.rstrip().endswith(("?", "？")) or _STRONG.found_in(order) or asks_for_good(order)
+        return lasts and not _CASE.found_in(sentence) and is_rule(order)
     if sentence.rstrip("\"')` ").endswith(("?", "？")) or len(sentence) < (9 if sentence.isascii() else 4):
         return False
     # most sentences have no such form: then what it must not be is not looked for
-    if sentence.count("`") % 2 or not _sounds_like_a_rule(sentence, strict=strict):
+    if sentence.count("`") % 2 or (not strict and is_of_a_product(sentence)):
+        return False
+    if not (_sounds_like_a_rule(sentence, strict=strict) or (not strict and states_convention(sentence))):
         return False
     return not any(pattern.search(sentence) for pattern in (_MUSES, _PASTED, _PASSING, _CASE))
 
@@ -456,7 +478,7 @@ def _is_general(sentence: str) -> bool:
 def _is_order(sentence: str) -> bool:
     """True unless it only reports ("it never worked", "I always get an error")."""
     if not sentence.isascii() and len(_ENGLISH.findall(sentence)) < _FEW:
-        return True
+        return not tells_a_story(sentence)
     if _NOT_A_RULE.begins(sentence) or _DESCRIBES.found_in(sentence):
         return False
     return _IMPERATIVE.begins(sentence) or any(
@@ -595,23 +617,30 @@ class _Kept:
 
 
 def _about(text: str) -> frozenset[str]:
-    return frozenset(terms(text)) - _MODAL
+    return frozenset(terms(text if text.isascii() else FUNCTION.sub(" ", text))) - _MODAL
 
 
 def _key(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".!。！")
 
 
+def _may_end(rule: Rule, earlier: Rule) -> bool:
+    """True unless ``rule`` only says that something is fine, and ``earlier`` does not forbid it."""
+    return _permits(rule.text) or is_prohibition(earlier.text) or _PROHIBITS.found_in(earlier.text)
+
+
 def _replace(kept: dict[str, _Kept], rule: Rule) -> bool:
     """Take out what ``rule`` ends or says anew; True if there was any."""
     before = len(kept)
-    language = _LANGUAGE.found_in(rule.text)
+    language, same, gone = _LANGUAGE.found_in(rule.text), slot(rule.text), _about(replaced(rule.text))
     for key, one in list(kept.items()):
         shared = len(rule.about & one.rule.about)
         smaller = min(len(rule.about), len(one.rule.about)) or 1
         larger = max(len(rule.about), len(one.rule.about)) or 1
         if (
-            (rule.permits and shared / smaller >= ENDED)
+            (rule.permits and shared / smaller >= ENDED and _may_end(rule, one.rule))
+            or (same and same == slot(one.rule.text) and not rule.permits)
+            or (gone and gone <= one.rule.about and not rule.permits)
             or (language and _LANGUAGE.found_in(one.rule.text) and shared and not rule.permits)
             or shared / larger >= SAID_ANEW
         ):
