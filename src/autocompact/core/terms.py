@@ -60,7 +60,7 @@ _UNSPACED = (
 
 
 def terms(text: str) -> list[str]:
-    """The terms of ``text`` in order, with repetitions; lower case, without function words.
+    """The terms of ``text`` in order, with repetitions, without function words; their case is folded, so lower but for Cherokee.
 
     Each is letters and digits only, so it can stand in a search index's query as it is.
     """
