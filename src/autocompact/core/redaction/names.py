@@ -35,7 +35,13 @@ from autocompact.core.redaction.values import (
     stripped,
     without_end,
 )
-from autocompact.core.redaction.words import is_passphrase, is_word
+from autocompact.core.redaction.words import (
+    are_two_words,
+    is_passphrase,
+    is_spaced,
+    is_word,
+    is_word_and_number,
+)
 
 # From the name to its value ---------------------------------------------------------------------------------
 
@@ -114,7 +120,7 @@ _PLIST = LazyPattern(
     r"</(?:key|name)>[ \t\r\n]{0,40}<(?:string|value|val|text)(?:[ ][^<>\n]{0,80})?>", re.IGNORECASE
 )
 
-_WRAP = r"(?:(?:Secret\w{0,8}|String|str|bytes|Buffer\.from|Some|SecureString|(?:[\w.]{1,40}\.)?(?:fromhex|unhexlify|[bB](?:ase)?64_?[dD]ecode|[dD]ecode_?(?:[sS]tring|64)))\(|[bBfFrRuUN@]{1,2}(?=[\"']))?"
+_WRAP = r"(?:(?:\w{1,24}::(?:from|new)(?:\(String::from)?|Secret\w{0,8}|String|str|bytes|Buffer\.from|Some|SecureString|(?:[\w.]{1,40}\.)?(?:fromhex|unhexlify|[bB](?:ase)?64_?[dD]ecode|[dD]ecode_?(?:[sS]tring|64)))\(|[bBfFrRuUN@]{1,2}(?=[\"']))?"
 _QUOTED = LazyPattern(
     rf"{_WRAP}(?P<q>\"{{3}}|'{{3}}|{_Q})(?P<value>(?:(?!(?P=q))(?:\\[^\s]|[^\x00-\x20]))+)(?P<end>(?P=q)|\\|)"
 )
@@ -130,6 +136,10 @@ _SHORT = LazyPattern(rf"(?P<value>[^{_BARE}:=]+={{0,2}})")
 _REST = LazyPattern(rf"[^{_BARE}]*")
 _TO_END = LazyPattern(rf"(?P<value>[^\x00-\x20\"'`\\{EASTERN}]+?)[,;]?[ \t]{{0,8}}(?=\r?\n|$)")
 _PHRASE_LINE = LazyPattern(r"(?P<value>\w{3,20}(?:[ ]\w{2,20}){2,7}[!?]?)[ \t]{0,8}(?=\r?\n|$)")
+_FIELD = LazyPattern(
+    r"[ ]?=[ ]?(?!\{[^{}\n]*\})(?P<value>[^\s\"'`;]{4,200})(?:(?P<next>;[ ]?[A-Za-z][\w ]{0,30}=)|;|(?=[\"'`\s]|$))"
+)
+_SPACED = LazyPattern(r"(?P<q>[\"'])(?P<value>[^\n\"'`]{8,100})(?P=q)(?=[ \t]*(?:\r?\n|$)|[ ][a-z])")
 _FIELDS = LazyPattern(r"[&;][ ]?[\w.-]+=")
 _ENCODED = LazyPattern(
     r"(?P<value>(?:[A-Za-z0-9._~+/!*-]|%(?!26|3B|22|20|27|7D|2C|0A|0D)[0-9A-Fa-f]{2})+)", re.IGNORECASE
@@ -256,10 +266,11 @@ def _accepted(text: str, name: Name, *, place: Place) -> Iterator[_Value]:
         if paired and value.trust is Trust.STATED and _OF_USER.match(text, value.start, value.end):
             continue
         if value.phrase:
+            said = text[value.start : value.end]
             fits = (
                 not name.least
                 and name.accept is None
-                and (place.option or is_word(text[value.start : value.end]))
+                and (place.option or is_word(said) or (place.capitals and is_spaced(said)))
             )
         elif name.accept is not None:
             fits = name.accept(stripped(text[value.start : value.end]))
@@ -297,8 +308,15 @@ def _is_secret(text: str, value: _Value, *, least: int) -> bool:
 
 
 def _is_stated_word(text: str, value: _Value, *, place: Place) -> bool:
-    """True for letters alone at a place where nothing but a password would stand."""
-    if not is_word(text[value.start : value.end]):
+    """True for words at a place where nothing but a password would stand."""
+    said = text[value.start : value.end]
+    if is_word_and_number(said) or are_two_words(said):
+        if (
+            text[place.end : value.start].strip("\"'`])* \t") not in (":", "=", "：", "＝", "=>")
+            or value.paired
+        ):
+            return False
+    elif not is_word(said):
         return False
     if value.trust >= Trust.LITERAL:
         return True
@@ -346,9 +364,21 @@ def _candidates(text: str, place: Place) -> Iterator[_Value]:
         return
     if (content := _content(text, place)) is not None:
         yield from _inside(text, content)
+    yield from _of_connection(text, place)
     if (between := _BETWEEN.match(text, place.end, place.end + 700)) is not None:
         yield from _after(text, place, between=between)
     yield from _apart(text, place)
+
+
+def _of_connection(text: str, place: Place) -> Iterator[_Value]:
+    """The value of a field of a connection string, of which only a semicolon is the end."""
+    before = text[max(0, place.start - 8) : place.start].rstrip(" ")
+    if before[-1:] == ";" or (
+        before[-1:] in ("'", '"', "=", "\n", "") and text[place.start - 1 : place.start] != " "
+    ):
+        field = _FIELD.match(text, place.end)
+        if field is not None and (before[-1:] == ";" or field["next"]):
+            yield from _matched(field, Trust.LITERAL)
 
 
 def _inside(text: str, at: int) -> Iterator[_Value]:
@@ -510,6 +540,10 @@ def _assigned(text: str, place: Place, *, at: int, sign: str) -> Iterator[_Value
             yield from _matched(whole if whole is None or not _FIELDS.search(whole["value"]) else None, trust)
             if sign == "=" and (phrase := _PHRASE_LINE.match(text, at)) is not None:
                 yield _Value(*phrase.span("value"), trust, phrase=True)
+            if place.capitals and text[place.end : at] == "=":
+                spaced = _SPACED.match(text, at)
+                if spaced is not None:
+                    yield _Value(*spaced.span("value"), trust, phrase=True)
         # a query has no variables, and neither has a line of properties
         whole = _property(text, place, at=at)
         yield from _matched(whole, Trust.STATED)
@@ -616,6 +650,16 @@ def _alone(text: str, at: int) -> Iterator[_Value]:
         yield from _matched(match, Trust.STATED)
 
 
+def _of_line(text: str, place: Place, *, at: int) -> Iterator[_Value]:
+    """What has a line with its name for itself, as settings and the tables of tools have it: ``password   Kormoran_5``."""
+    if not _LINE_START.search(text, max(0, place.start - 40), place.start):
+        return
+    for value in _alone(text, at):
+        said = text[value.start : value.end]
+        if mixed(said) and (at - place.end > 1 or has_symbol(said) or "_" in said):
+            yield value
+
+
 def _spaced(text: str, place: Place, *, at: int) -> Iterator[_Value]:
     """After a blank: the value of an option, of Dockerfile's ENV, of SQL's PASSWORD, or what cannot be a word."""
     if place.option:
@@ -629,6 +673,7 @@ def _spaced(text: str, place: Place, *, at: int) -> Iterator[_Value]:
         yield from (value for value in said if not text[value.start : value.end].isalpha())
     else:
         yield from (value for value in _quoted(text, at, trust=Trust.LITERAL) if text[at] in "'`\"")
+        yield from _of_line(text, place, at=at)
         if _is_compound(text, place) and _PUTS.search(text, max(0, place.start - 120), place.start):
             yield from (value for value in _alone(text, at) if mixed(text[value.start : value.end]))
         match = _PLAIN.match(text, at)

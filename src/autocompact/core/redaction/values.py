@@ -34,7 +34,7 @@ _PLACEHOLDER = LazyPattern(
     r"(?:^|[^A-Za-z])(?:your|change[_-]?(?:me|it|this)|example|placeholder|redacted|masked|hidden|removed|omitted"
     r"|replace[_-]?(?:me|with|this)?|insert|todo|fixme|tbd|none|null|nil|undefined|true|false|env|getenv|secretref)(?:\d{0,3}$|[^A-Za-z0-9])"
     r"|your[_-]|[_-]here$|(?:[a-z][_-]|abc)123$|goes[_-]here|^(?:to-be|not-(?:yet-)?(?:set|given|known|used)|set-(?:in|by|at|via|this)|provided-(?:by|via|at|in)|see|ask|same-as|as-(?:in|for))(?:-|$)|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
-    r"|^!\w+$|^__\w+__$|^%\w+%$|^(?:[A-Z]+_)*(?:PASS(?:WORD|WD)?|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]+)*$"
+    r"|^!(?-i:[A-Z]?[a-z_]+|[A-Z][a-z]+[A-Z][a-z]+|[A-Z]+[a-z]*)$|^__\w+__$|^%\w+%$|^(?:[A-Z]+_)*(?:PASS(?:WORD|WD)?|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]+)*$"
     r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^ENC[(\[]|^(?:vault|ssm|sops|file|keyvault|keyring|secretsmanager|bao):[/\w]|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
     re.IGNORECASE,
 )
@@ -66,6 +66,8 @@ _TECHNICAL = LazyPattern(
     re.IGNORECASE,
 )
 _DRIVE = LazyPattern(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
+_PLUS = LazyPattern(r"[A-Za-z0-9]\+[A-Za-z0-9]")
+"""The sign of base64 that no path has amid a word."""
 _FINGERPRINT = LazyPattern(
     r"(?:(?i:sha)-?\d{1,3}|MD5)[:-]|(?:0x)?(?:[0-9A-F]{16}|[0-9A-F]{40})$|(?:[0-9A-Fa-f]{2}:){15,}"
 )
@@ -142,6 +144,11 @@ def is_code_name(value: str) -> bool:
     if len(parts) < 2 or not all(map(str.isidentifier, filter(None, parts))):
         return False
     return any(word.lower() in _CODE_WORDS for part in parts for word in _PIECE.findall(part))
+
+
+def is_code_word(word: str) -> bool:
+    """True for a word of which parts of names in code are made, in small letters."""
+    return word in _CODE_WORDS
 
 
 def is_dotted_password(value: str) -> bool:
@@ -255,6 +262,33 @@ def has_symbol(value: str) -> bool:
     return bool(_STRONG_SYMBOL.search(value))
 
 
+_SIGN = LazyPattern(r"[^\w\s.\-/]")
+_FIRST_SIGN = LazyPattern(r"[^\w\s/]")
+_OF_A_TEMPLATE = LazyPattern(
+    r"\s|\$[{(]|\{\{|\}\}|%\(|://|</|[=-]>|\*{3}|•{2}|…|\.{3}|x{4}|^(?:--|\[secret|ENC[(\[]|#[0-9A-Fa-f]{3,8}$|%\w+%$|\{\w{2,16}\})"
+    r"|\w\([^()]*\)|^[<\[({].*[>\])}]$|\\|\(\?|\w-\w[^\[\]]*\]|\{\d+,?\d*\}",
+    re.IGNORECASE,
+)
+"""Parts of templates, references, masks and regular expressions."""
+
+
+def is_scrambled(value: str) -> bool:
+    """True for letters, digits and signs in an order that only chance makes: ``-x9KqVm2Trw``, ``{.Yd;Z3_R%8c``.
+
+    A sign at the beginning (``$``, ``<``, ``{``, ``%``) is otherwise that of a reference or a placeholder, so words and
+    closed brackets are left.
+    """
+    if not 8 <= len(value) <= 128 or _OF_A_TEMPLATE.search(value):
+        return False
+    signs = len(_SIGN.findall(value))
+    first = bool(_FIRST_SIGN.match(value))
+    if not (first or signs > 1) or 2 * sum(map(str.isalnum, value)) < len(value):
+        return False
+    if (value[0] == "-" or not mixed(value)) and value in (value.lower(), value.upper()):
+        return False
+    return random_looking(value) and wordlike(value) < (0.6 if signs > 1 else 0.4)
+
+
 def is_placeholder(value: str) -> bool:
     """True for what stands where a secret will be: ``your-key-here``, ``<token>``, ``$VAR``, ``****``."""
     return bool(_PLACEHOLDER.search(value))
@@ -267,7 +301,7 @@ def is_reference(value: str) -> bool:
     if any(pattern.match(value) for pattern in (_DRIVE, _DATE, _CALL, _RULES, _ALGORITHM)):
         return True
     if value[0] == "/":
-        return value.count("/") > 1 and wordlike(value) >= 0.4
+        return value.count("/") > 1 and wordlike(value) >= 0.4 and not _PLUS.search(value)
     if "." in value and _IDENTIFIER.match(value):
         if (
             len(value) >= 10
@@ -349,8 +383,12 @@ def _begins_a_path(value: str, trust: Trust) -> bool:
 def is_password(value: str, trust: Trust) -> bool:
     """True if it can be the value of a password at a place of this trust."""
     value = stripped(value)
-    if len(value) < 5 or is_common(value) or value[0] == "-":
-        return False
+    if trust >= Trust.LINE and is_scrambled(value):
+        return True
+    return len(value) >= 5 and not is_common(value) and value[0] != "-" and _may_be_password(value, trust)
+
+
+def _may_be_password(value: str, trust: Trust) -> bool:
     if trust >= Trust.LITERAL and _PHRASE.match(value) and not _SOFT.search(value):
         return not is_placeholder(value)
     if _is_stated(value, trust) or _is_assigned(value, trust) or _begins_a_path(value, trust):
@@ -377,7 +415,11 @@ def _is_letters_only(value: str, trust: Trust) -> bool:
 def is_key(value: str, trust: Trust, *, least: int = 16) -> bool:
     """True if it can be the value of a key or token of at least ``least`` characters."""
     value = stripped(value)
-    if len(value) < least or value[0] == "-" or is_ordinary(value):
+    if len(value) < least:
+        return False
+    if (trust >= Trust.LITERAL and is_scrambled(value)) or (value[0] == "-" and is_strong(value)):
+        return True
+    if value[0] == "-" or is_ordinary(value):
         return False
     if not mixed(value):
         return len(value) >= 16 and value.isascii() and random_looking(value)
@@ -402,6 +444,13 @@ _TECHNICAL_PART = LazyPattern(
     r"|(?<![^\W_])(?:x|s|k|e|p|b|h|v|i|l|es|mp)\d|(?<!\d)(?:16|32|64|128|256|512)(?!\d)|auth|2fa|(?<![a-z])(?:pw|db|srv|host|node|cluster|chars)(?![a-z])",
     re.IGNORECASE,
 )
+
+
+def is_technical(value: str) -> bool:
+    """True if a part of it names a format, a protocol or a product with its version: ``utf8``, ``node18``."""
+    return bool(_TECHNICAL_PART.search(value))
+
+
 _OF_PROGRAMS = LazyPattern(
     r"v?\d+\.\d|\d+\*[a-z]|[A-Z]{2,}[v#-]?\d|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][a-z]+$|.*(?:\.[a-z]{2,5}$|\d\.\d|\d{4}-\d\d-\d\d|@v?\d)|[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{4,})*$|[a-z]+(?:[A-Z][a-z]+)+\d$|[a-z]{0,3}\d{1,4}[a-zà-ÿ]+$|[A-Z]+(?:-[A-Z]+)*-\d+$"
 )

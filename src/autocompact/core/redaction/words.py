@@ -10,7 +10,15 @@ from __future__ import annotations
 import re
 
 from autocompact.core.patterns import LazyPattern
-from autocompact.core.redaction.values import is_common, is_placeholder, stripped
+from autocompact.core.redaction.values import (
+    has_digit,
+    has_symbol,
+    is_code_word,
+    is_common,
+    is_placeholder,
+    is_technical,
+    stripped,
+)
 
 LEAST = 8
 """Characters of such a password, at least: most words of code and prose about passwords are shorter."""
@@ -88,6 +96,10 @@ def is_word(value: str) -> bool:
     return not (_NAMES.search(word) or _TYPE.match(word) or _SAID.fullmatch(word))
 
 
+_FILES = LazyPattern(
+    r"json|yaml|toml|conf|html|java|node|text|docx|xlsx|properties|local|cloud|group|tools|company|example|vault|short|long|weak|common|reused|mismatch|format|column|table"
+)
+"""Ends of the names of files and hosts, and what a check says of a password."""
 _JOINING = frozenset(
     "the and are for with from was were has have had not but its which that this their they these those must should shall will would can cannot could may"
     " when where how why what who all any some each both only also into than then there here per via out our your you use used using one two does did been"
@@ -117,6 +129,52 @@ def _are_words(value: str) -> bool:
     if any(word.lower() in _OTHERS or _NAMES.search(word) or _TYPE.match(word) for word in words):
         return False
     return 3 * sum(bool(_SAID.fullmatch(word)) for word in words) <= len(words)
+
+
+_AND_NUMBER = LazyPattern(r"([^\W\d_]{4,20})[-._/]?\d{1,4}[!?]?$")
+_TWO = LazyPattern(r"([^\W\d_]{4,20})[._-]([^\W\d_]{4,20})[!?]?$")
+
+
+def is_word_and_number(value: str) -> bool:
+    """True for a word with a number, both of which say nothing: ``kitten6``, ``Sandbank/2``; the place must say more."""
+    match = _AND_NUMBER.match(value)
+    if match is None or is_technical(value) or is_placeholder(value):
+        return False
+    return ("/" not in value or value[0].isupper()) and _says_nothing(match[1])
+
+
+def are_two_words(value: str) -> bool:
+    """True for two words with a sign between that say nothing: ``blue.harbor``, ``Zander_Fluss``; the place must say more."""
+    match = _TWO.match(value)
+    if match is None or value.isupper() or is_placeholder(value):
+        return False
+    words = match.groups()
+    return all(map(_says_nothing, words)) and not any(_SAID.fullmatch(word) for word in words)
+
+
+def _says_nothing(word: str) -> bool:
+    lower = word.lower()
+    if lower in _OTHERS or lower in _JOINING or is_common(word) or is_code_word(lower):
+        return False
+    return not (_NAMES.search(word) or _TYPE.match(word) or _CAMEL.search(word) or _FILES.fullmatch(lower))
+
+
+_TOLD = LazyPattern(
+    r"\b(?:must|should|shall|will|can|cannot|please|enter|least|most|use|need|needs|invalid|wrong|not|is|are|do|does|failed)\b|[$`<>{}]|%[sd]|[.:]$",
+    re.IGNORECASE,
+)
+"""What a message to a user has."""
+
+
+def is_spaced(value: str) -> bool:
+    """True for two to eight words with a number or a sign among them that are no message: ``Salz & Pfeffer 3``."""
+    if (
+        not 2 <= len(value.split()) <= 8
+        or not (has_digit(value) or has_symbol(value))
+        or is_placeholder(value)
+    ):
+        return False
+    return not (_TOLD.search(value) or _NAMES.search(value))
 
 
 def is_passphrase(value: str) -> bool:
