@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from autocompact.core.patterns import LazyPattern
 
@@ -217,6 +218,7 @@ _COMPLAINS = re.compile(
 """Begins the message of a program."""
 
 _SPLIT = re.compile(r"(?<=[a-zà-ž0-9)\"'`%\]][!?.])\s+(?=[a-zà-žа-я])|(?<=[?!])\s+(?=[a-zà-žа-я0-9])")
+_ENDS_WITHIN = re.compile(r"[!?.][)\"'\]]?\s")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|z\.b|d\.h|bzw|ca|p\.ex)\.|\.\.)$", re.IGNORECASE
 )
@@ -230,21 +232,59 @@ _QUOTE = re.compile(
 )
 
 
+# Most sentences state nothing of the kind. One look at their words tells which of the dear patterns can match, so that a long
+# log costs little more than that look.
+
+_WORDS = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_FUNCTION_WORDS = frozenset(
+    "the of and is it my you with for that this was to are in but so a me i if please".split()
+)
+_CUES = frozenset(
+    "forbidden prohibited banned taboo off no-go allowed acceptable mandatory compulsory nothing stay stays out only more most least max"
+    " maximum never below above under over within around short brief concise terse small simple plain formal each every any applies goes"
+    " holds across throughout treat refer address call pronouns use keep house settled english one imperative demo release freeze launch"
+    " deadline presentation go-live golive review exam hand-over handover delivery cut-over cutover done ready finished delivered live"
+    " all follow follows has have must nobody no zero ever exceptions in using house ok okay not".split()
+)
+_FINE_CUES = frozenset("fine ok okay good allowed welcome all mind actually".split())
+_TO_YOU = frozenset("you you're feel".split())
+_SO = frozenset("so hence therefore stuck limited tied rather hate dislike stand can't".split())
+_PRODUCT_CUES = frozenset("must should shall may can cannot can't need needs has have".split())
+
+
+@lru_cache(maxsize=256)
+def _words(sentence: str) -> frozenset[str]:
+    return frozenset(_WORDS.findall(sentence.lower()))
+
+
+def _is_english(words: frozenset[str]) -> bool:
+    return len(words & _FUNCTION_WORDS) > 2
+
+
 def states_convention(sentence: str) -> bool:
     """True if the sentence says how things are done by whoever works here, without a word that commands it.
 
     Args:
         sentence: of a user, without a question mark at its end.
     """
+    words = _words(sentence)
     if len(sentence) > LONGEST or _ONCE.begins(sentence):
         return False
     if _EAST.found_in(sentence):
         return not _TOLD.found_in(sentence)
-    if _FREEDOM.begins(sentence) or _ORDERS.begins(sentence) or _ENDS.found_in(sentence):
+    has_cue = not sentence.isascii() or not words.isdisjoint(_CUES)
+    if not words.isdisjoint(_TO_YOU) and _FREEDOM.begins(sentence):
         return True
-    told = _FACTS.begins(sentence) or _CIRCUMSTANCE.begins(sentence) or _WRITTEN_IN.found_in(sentence)
-    told = told or (_ANYWHERE.found_in(sentence) and not _OF_ONESELF.begins(sentence))
-    return (told or _ABROAD.found_in(sentence)) and not _TOLD.found_in(sentence)
+    if _ORDERS.begins(sentence) or (has_cue and _ENDS.found_in(sentence)):
+        return True
+    told = _FACTS.begins(sentence) or (not words.isdisjoint(_SO) and _CIRCUMSTANCE.begins(sentence))
+    told = told or (has_cue and (_WRITTEN_IN.found_in(sentence) or _is_enough(sentence)))
+    told = told or (not _is_english(words) and _ABROAD.found_in(sentence))
+    return told and not _TOLD.found_in(sentence)
+
+
+def _is_enough(sentence: str) -> bool:
+    return _ANYWHERE.found_in(sentence) and not _OF_ONESELF.begins(sentence)
 
 
 def outright(sentence: str) -> str:
@@ -252,8 +292,10 @@ def outright(sentence: str) -> str:
 
     A question that is none of these keeps its mark.
     """
-    if (tag := _TAG_QUESTION.search(sentence)) is not None:
+    if sentence.endswith(("?", "？")) and (tag := _TAG_QUESTION.search(sentence)) is not None:
         return sentence[: tag.start()]
+    if not _POLITE.begins(sentence):
+        return sentence
     if (polite := _POLITE.match(sentence)) is None or polite.end() == 0:
         return sentence
     return sentence[polite.end() :].rstrip(" ?？")
@@ -266,6 +308,8 @@ def asks_for_good(order: str) -> bool:
 
 def allows_again(sentence: str) -> bool:
     """True if the sentence says that something is fine after all: it ends what forbids that, and nothing else."""
+    if sentence.isascii() and (words := _words(sentence)).isdisjoint(_FINE_CUES) and _is_english(words):
+        return False
     return _FINE.found_in(sentence)
 
 
@@ -299,6 +343,9 @@ def replaced(sentence: str) -> str:
 
 def clauses(sentence: str) -> Iterator[str]:
     """The sentence, cut where another begins in lower case: people write so in a chat."""
+    if not _ENDS_WITHIN.search(sentence):
+        yield sentence
+        return
     start = 0
     for cut in _SPLIT.finditer(sentence):
         if not _ABBREVIATED.search(sentence, start, cut.start()):
@@ -309,7 +356,8 @@ def clauses(sentence: str) -> Iterator[str]:
 
 def without_handed_over(text: str) -> str:
     """``text`` without what it quotes to have it translated, corrected or judged: these are nobody's rules."""
-    return _QUOTE.sub("…", text) if _HANDED_OVER.found_in(text) else text
+    quotes = any(mark in text for mark in "'\"“«„「『")
+    return _QUOTE.sub("…", text) if quotes and _HANDED_OVER.found_in(text) else text
 
 
 def tells_a_story(sentence: str) -> bool:
@@ -319,4 +367,8 @@ def tells_a_story(sentence: str) -> bool:
 
 def is_of_a_product(sentence: str) -> bool:
     """True if a sentence says what a product is to do or what a program complains of, and nothing of how to work."""
-    return _PRODUCT.found_in(sentence) or _COMPLAINS.match(sentence) is not None
+    if _COMPLAINS.match(sentence) is not None:
+        return True
+    if sentence.isascii() and (words := _words(sentence)).isdisjoint(_PRODUCT_CUES) and _is_english(words):
+        return False
+    return _PRODUCT.found_in(sentence)
