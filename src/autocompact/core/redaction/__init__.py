@@ -29,13 +29,13 @@ from autocompact.core.redaction.private_keys import PRIVATE_KEYS, find_private_k
 from autocompact.core.redaction.rules import Form, Name, Token
 from autocompact.core.redaction.sections import SECTIONS, find_sections
 from autocompact.core.redaction.spans import Source, Span, merged
-from autocompact.core.redaction.tokens import DISCORD, TOKENS, UNKNOWN, find_tokens
+from autocompact.core.redaction.tokens import SHAPED, TOKENS, UNKNOWN, find_tokens
 
 __all__ = ["RULES", "KnownSecrets", "Redacted", "Span", "find_secrets", "hide", "redact", "redact_parts"]
 
 RULES: tuple[Token | Form | Name, ...] = (
     *TOKENS,
-    DISCORD,
+    *SHAPED,
     UNKNOWN,
     *FORMS,
     *COOKIES,

@@ -79,7 +79,7 @@ def stated(value: str) -> bool:
     return is_password(value, Trust.STATED)
 
 
-VALUE = r"(?:(?P<q>[\"'])(?P<s>(?:(?!(?P=q))[^\n]){1,200})(?P=q)|(?P<t>[^\s\"'`|;&<>\\$-][^\s\"'`|;&<>\\]{0,200}))"
+VALUE = r"(?:(?P<q>[\"'])(?P<s>(?:(?!(?P=q))[^\n]){1,200})(?P=q)|(?P<t>[^\s\"'`|;&<>\\$-][^\s\"'`|;&<>\\]{0,4000}))"
 
 
 def program(

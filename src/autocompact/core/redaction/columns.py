@@ -18,6 +18,7 @@ from autocompact.core.redaction.values import (
     mixed,
     random_looking,
 )
+from autocompact.core.redaction.words import are_two_words, is_word_and_number
 
 _PASSWORDS = (
     Form(
@@ -27,6 +28,7 @@ _PASSWORDS = (
         examples=(
             "name,url,username,password\nShop,https://shop.example,bob,«moonlight»\n",
             '"url","username","password","totp"\n"https://x.example","bob","«<a10>, x»",""\n',
+            "name,username,password,url\nWiki,jdoe,«Zander.Fluss»,https://wiki\n",
             "id,email,password,created\n4,bob@acme.dev,«Lantern.Harbor27»,2024-11-02\n",
             "# client    server    secret              IP addresses\nbranch2     *         «<l6>-<l4>x9»      10.8.1.12\n",
             "folder;login_username;login_password\n;bob;«<l6>-<l5>»\n",
@@ -283,6 +285,8 @@ def _is_key(value: str) -> bool:
 def _is_password(value: str) -> bool:
     if len(value) < _LEAST or not given(value) or is_common(value):
         return False
+    if are_two_words(value) or is_word_and_number(value):
+        return True
     return bool(_BRACKETED.fullmatch(value)) or is_password(value, Trust.STATED) or not is_reference(value)
 
 

@@ -31,6 +31,7 @@ from autocompact.core.redaction.values import (
     random_looking,
     stripped,
 )
+from autocompact.core.redaction.vendors import VENDORS
 from autocompact.core.redaction.words import is_word
 
 
@@ -81,7 +82,7 @@ _HEADERS = (
         "auth",
         pattern=rf"authorization(?:{QUOTE})?\]?[ \t]{{0,3}}(?:[:=,]|=>|%3A)[ \t]{{0,3}}(?:%20)?(?:{QUOTE})?"
         r"(?:basic|bearer|token|apikey|api-key|key|digest|bot|sso-key|ssws|pat|oauth|splunk|klaviyo-api-key|deepl-auth-key|genie(?:key)?|x-api-key)(?:[ \t]{1,3}|%20|=)"
-        r"(?P<s>[A-Za-z0-9._~+/=:-]{8,})",
+        r"(?!\w{1,40}=[\"'])(?P<s>[A-Za-z0-9._~+/=:-]{8,})",
         examples=(
             '"authorization": "token «<a36>»"',
             "authorization: Basic «dXNlcjpwYXNzd29yZA==»",
@@ -156,11 +157,11 @@ _COOKIES = (
     ),
 )
 
-_WORD = r"(?<![a-z])(?!(?:the|and|are|for|with|from|was|were|has|have|not|its|which|their|they|these|must|should|when|where|how|why)(?![a-z]))[a-z]{3,8}"
+_WORD = r"(?<![a-z])(?!(?:the|and|are|for|with|from|was|were|has|have|not|its|which|their|they|these|must|should|when|where|how|why)(?![a-z]))[a-zà-öø-ÿ]{3,8}"
 """A word of a seed phrase: none of the lists that wallets use has those that join a sentence."""
 _SEED = (
     r"[\"'“]?(?:(?:[ ][^\n:=]{0,100})?[ \t]{0,3}[:=]|[ ](?:is|with))?[ \t\n]{0,4}[\"'`“]?"
-    rf"(?P<s>(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}(?:(?:[ ]|[ ]?[,\n][ ]?)(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}){{11,23}})(?=[\"'`”.,]?[ ]?(?:\n|\\n|$|[\"'`”])|[.;][ ])"
+    rf"(?P<s>(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}(?:(?:[ ]{{1,4}}|[ ]?[,\n][ ]{{0,4}})(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}){{11,23}})(?=[\"'`”.,]?[ ]?(?:\n|\\n|$|[\"'`”])|[.;][ ])"
 )
 """Twelve to twenty-four words, also numbered, up to the end of their line or quotation."""
 _DISTINCT = 10
@@ -195,6 +196,7 @@ _PROGRAMS = (
             "sshpass -p «hunter22» ssh root@h",
             "sshpass -p '«S3cr3t! x»' scp a b",
             "docker login -u ci -p «<a20>» ghcr.io",
+            "docker login -u AWS -p «ey<b600>» 123456789012.dkr.ecr.eu-west-1.amazonaws.com",
             "az login --service-principal -u app -p «<a34>» --tenant t",
             "mongosh -u root -p «<a12>» admin",
             "security unlock-keychain -p «moonlight» login.keychain",
@@ -495,6 +497,9 @@ _PROGRAMS = (
             ("seed", ("WALLET_SEED=", "seed: ", "wallet seed is ")),
             ("wörter", ("Die 12 Wörter von meinem Ledger sind: ",)),
             ("mots", ("Les 12 mots du portefeuille : ",)),
+            ("these down", ("Write these down:\n 1. ".replace(" 1. ", ""),)),
+            ("frase", ("mi frase semilla es: ", "la frase de recuperación: ")),
+            ("semilla", ("SEMILLA=",)),
             ("palabras", ("Las 12 palabras de la cartera: ",)),
             ("ledger", ("the ledger: ",)),
             ("wallet", ("restore the wallet with ", "wallet:\n  ".replace("  ", ""))),
@@ -521,6 +526,7 @@ _BASE64 = tuple(
 
 FORMS: tuple[Form, ...] = (
     *URLS,
+    *VENDORS,
     *_BASE64,
     *SHAPES,
     *CODES,

@@ -130,12 +130,19 @@ def place_of(text: str, name: Name, *, at: int) -> Place | None:
             return None
         doubtful = True
     start = at - len(before)
-    if text[start - 1 : start] == "/" and _DIGESTS.search(text, max(0, start - 60), at):
+    if _is_of_url_or_digest(text, start, at=at):
         return None
     full = before + word[0] + after
     bare = full.strip("-")
     capitals = bare.isupper() and ("_" in bare or len(bare) >= 6) and not bare.startswith("X-")
     return Place(start, word.end() + len(after), capitals, full[0] == "-" and len(bare) >= 4, doubtful)
+
+
+def _is_of_url_or_digest(text: str, start: int, *, at: int) -> bool:
+    """True for the user of a URL, which has a form of its own, and for the name of a digest."""
+    if text[start - 3 : start] == "://":
+        return True
+    return text[start - 1 : start] == "/" and bool(_DIGESTS.search(text, max(0, start - 60), at))
 
 
 def _goes_on(word: str, after: str) -> bool:
@@ -180,10 +187,12 @@ def _ends(before: str, *, words: tuple[str, ...]) -> bool:
 def _is_other_key(before: str, *, word: str, text: str, at: int) -> bool:
     """True for a key of something that no table knows (``routing_key``), or of nothing (``the key is …``)."""
     if word.lower() == "key" and not before:
+        owner = _OWNER.search(text, max(0, at - 32), at)
+        if owner is not None and owner[1].lower() in _OTHER_KEYS:
+            return False
         if text[at + 3 : at + 4] in ("=", ":", '"', "'") or text[at + 3 : at + 5] == " =":
             return True
-        owner = _OWNER.search(text, max(0, at - 32), at)
-        return owner is not None and owner[1].lower() not in _OTHER_KEYS
+        return owner is not None
     if word.lower() != "key" or not (before[-1:] in ("_", "-") or (word[0] == "K" and before[-1:].islower())):
         return False
     return not before.lower().rstrip("_-").endswith((*_OTHER_KEYS, *_PUBLIC))

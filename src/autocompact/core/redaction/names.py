@@ -68,7 +68,7 @@ _BLOCK = r"(?P<block>:[ \t]{0,3}[|>][-+]?[ \t]{0,3}\n[ \t]{1,24})"
 _BELOW = r"(?P<below>[:：](?:\*{2})?[ \t]{0,3}(?:\n[ \t]{0,8}(?:```\w{0,8})?){1,3}(?:>[ ]|-[ ])?)"
 _SPACE = r"(?P<space>[ \t]{1,8})"
 _LINK = (
-    r"(?P<link>(?:[ ](?:[^\s.:;=!?,\"'`<>]{1,30}|\w{1,6}['’]\w{1,24})){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|wurde[ ]auf|bleibt|lautete?t?|hei(?:ß|ss)t|c['’]est|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|je|este|là|adalah|ir|yra|er|brzmi|=|to)|['’]s|[ ]hab(?:e|en)?[ ](?:ich|wir)(?:[ ][a-zäöüß]{1,15}){0,2}|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar))"
+    r"(?P<link>(?:[ ](?:[^\s.:;=!?,\"'`<>]{1,30}|\w{1,6}['’]\w{1,24})){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|wurde[ ]auf|bleibt|lautete?t?|hei(?:ß|ss)t|c['’]est|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|je|este|là|adalah|ir|yra|er|brzmi|=|to)|['’]s|[ ]hab(?:e|en)?[ ](?:ich|wir)(?:[ ][a-zäöüß]{1,15}){0,2}|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar)|[ ]auf(?=[ ][^\s]{4,80}[ ](?:geändert|gesetzt|umgestellt)))"
     r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ](?:from(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){1,4}[ ])?to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
 )
 _EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|改成了?|成|は|는|은|هو|هي|הוא|היא|है|คือ|είναι)[ ]?[:：]?|(?=[「『«“])|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ](?=[!-~])|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
@@ -136,6 +136,15 @@ _SHORT = LazyPattern(rf"(?P<value>[^{_BARE}:=]+={{0,2}})")
 _REST = LazyPattern(rf"[^{_BARE}]*")
 _TO_END = LazyPattern(rf"(?P<value>[^\x00-\x20\"'`\\{EASTERN}]+?)[,;]?[ \t]{{0,8}}(?=\r?\n|$)")
 _PHRASE_LINE = LazyPattern(r"(?P<value>\w{3,20}(?:[ ]\w{2,20}){2,7}[!?]?)[ \t]{0,8}(?=\r?\n|$)")
+_IS_NAME = LazyPattern(
+    rf"(?<!\w)(?:name|key|variable|id){_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}}{_Q}?$", re.IGNORECASE
+)
+_VALUE_FIRST = LazyPattern(
+    rf"(?<!\w)(?:value|default|plain_?text|secret_?string){_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}}(?:(?P<q>{_Q})|(?=[^\s\"'\\]))"
+    rf"(?P<value>[^\s\"'\\]{{4,200}})(?(q)(?P=q))[ \t]{{0,3}}(?:,|\r?\n)(?:\s{{0,40}}{_Q}?\w{{1,30}}{_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}}{_Q}?[\w.-]{{1,40}}{_Q}?[ \t]{{0,3}}(?:,|\r?\n)){{0,3}}"
+    rf"\s{{0,40}}{_Q}?(?:name|key|variable|id){_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}}{_Q}?$",
+    re.IGNORECASE,
+)
 _FIELD = LazyPattern(
     r"[ ]?=[ ]?(?!\{[^{}\n]*\})(?P<value>[^\s\"'`;]{4,200})(?:(?P<next>;[ ]?[A-Za-z][\w ]{0,30}=)|;|(?=[\"'`\s]|$))"
 )
@@ -145,6 +154,8 @@ _ENCODED = LazyPattern(
     r"(?P<value>(?:[A-Za-z0-9._~+/!*-]|%(?!26|3B|22|20|27|7D|2C|0A|0D)[0-9A-Fa-f]{2})+)", re.IGNORECASE
 )
 _BRACE = LazyPattern(r"[{}()\[\];]")
+_ASSIGNS = LazyPattern(r"[A-Za-z_][\w.-]{0,30}=[^=]")
+"""Another name with its value: ``secret=prod/db/password version=3``."""
 _SET = LazyPattern(r"(?:ENV|setx|SETX|setenv)[ ]$")
 _PLAIN = LazyPattern(r"(?P<value>[^\x00-\x20\"'`\\<>“”„»«「」『』。、，]{4,200})")
 _MANY = LazyPattern(rf"(?P<q>{_Q})(?P<value>[a-z]{{4}}(?:[ ][a-z]{{4}}){{3}})(?P<end>(?P=q))")
@@ -365,6 +376,7 @@ def _candidates(text: str, place: Place) -> Iterator[_Value]:
     if (content := _content(text, place)) is not None:
         yield from _inside(text, content)
     yield from _of_connection(text, place)
+    yield from _before(text, place)
     if (between := _BETWEEN.match(text, place.end, place.end + 700)) is not None:
         yield from _after(text, place, between=between)
     yield from _apart(text, place)
@@ -379,6 +391,13 @@ def _of_connection(text: str, place: Place) -> Iterator[_Value]:
         field = _FIELD.match(text, place.end)
         if field is not None and (before[-1:] == ";" or field["next"]):
             yield from _matched(field, Trust.LITERAL)
+
+
+def _before(text: str, place: Place) -> Iterator[_Value]:
+    """The value of an element that stands before the key that is the name: ``{"value": "…", "name": "DB_PASSWORD"}``."""
+    if _IS_NAME.search(text, max(0, place.start - 24), place.start):
+        pair = _VALUE_FIRST.search(text, max(0, place.start - 400), place.start)
+        yield from (replace(value, paired=True) for value in _matched(pair, Trust.LITERAL))
 
 
 def _inside(text: str, at: int) -> Iterator[_Value]:
@@ -656,7 +675,7 @@ def _of_line(text: str, place: Place, *, at: int) -> Iterator[_Value]:
         return
     for value in _alone(text, at):
         said = text[value.start : value.end]
-        if mixed(said) and (at - place.end > 1 or has_symbol(said) or "_" in said):
+        if mixed(said) and not _BRACE.search(said) and (at - place.end > 1 or has_symbol(said) or "_" in said):
             yield value
 
 
@@ -680,7 +699,7 @@ def _spaced(text: str, place: Place, *, at: int) -> Iterator[_Value]:
         if match is not None:
             value = stripped(match["value"]).rstrip(PROSE_END)
             if (
-                not _BRACE.search(value)
+                not (_BRACE.search(value) or _ASSIGNS.match(value))
                 and len(value) >= 8
                 and mixed(value)
                 and (random_looking(value) or has_symbol(value) or is_chosen(value, beside=True))

@@ -35,7 +35,7 @@ _CURLS = (
     form(
         "password",
         "curl",
-        pattern=rf"{_CURL}(?:-(?-i:{_SWITCHES}[uU])|--(?:proxy-)?user)[ =]?[\"']?[^\s:\"'$]{{0,64}}:{_QUOTED_OR_BARE}",
+        pattern=rf"{_CURL}(?:-(?-i:{_SWITCHES}[uU])|--(?:proxy-)?user)[ =]?[\"']?[^\s:\"'$]{{0,200}}:{_QUOTED_OR_BARE}",
         examples=(
             "curl -s -u admin:«hunter2» https://h/",
             "curl -u '<a12>:«<a20>»' https://h/",
@@ -44,6 +44,7 @@ _CURLS = (
             "curl -vku 'admin:«hunter2»' https://h/",
             "curl -su bob:'«p4ss word»' https://h/",
             "curl -u :«<a32>» https://h/",
+            'curl https://api-m.acme.com/token -u "<w80>:«<w80>»" -d x=y',
             "curl.exe -fsSLU proxy:«hunter2» -x p:3128 https://h/",
         ),
         others=(

@@ -10,7 +10,7 @@ from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import random_looking
 
 
-def _are_bytes(value: str) -> bool:
+def are_bytes(value: str) -> bool:
     """True for numbers of bytes in no order."""
     numbers = [
         int(each, 16) if each[:2] in ("0x", "0X") else int(each) if each.isdecimal() else -1
@@ -254,7 +254,7 @@ SHAPES: tuple[Form, ...] = (
                 f"{anchor}_order = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]",
                 f"public_{anchor}: [114, 27, 203, 8, 91, 166, 44, 239, 12, 180, 77, 3, 158, 221, 65, 130]",
             ),
-            accept=_are_bytes,
+            accept=are_bytes,
         )
         for anchor in ("key", "secret", "seed")
     ),

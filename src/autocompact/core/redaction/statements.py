@@ -307,7 +307,7 @@ _COMMANDS = (
     form(
         "password",
         "pw",
-        pattern=r"(?:(?<=bind)|(?<=root))pw[ \t]*(?::[ \t]*|[ \t])[\"']?(?P<s>[^\s\"'`{}]{5,200})(?=[\"']?[ \t]*(?:[\r\n]|$))",
+        pattern=r"(?:(?<=bind)|(?<=root))pw[ \t]*(?::[ \t]*|[ \t])[\"']?(?!--)(?P<s>[^\s\"'`{}]{5,200})(?=[\"']?[ \t]*(?:[\r\n]|$))",
         line=r"(?m:^)[ \t]*(?i:olc)?(?i:bind|root)$",
         examples=("bindpw «Kaffeetasse»", "olcRootPW: «dragonfly»"),
         others=("bindpw is read", "rootpw {SSHA}", "rootpw secret"),

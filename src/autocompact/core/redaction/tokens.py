@@ -175,12 +175,26 @@ TOKENS: tuple[Token, ...] = (
     _token("Perplexity key", "pplx-", body=r"[A-Za-z0-9]{30,}", example="pplx-<a48>"),
     _token(
         "API key",
-        "csk- fw_ tgp_v1_ nvapi- jina_ pa- tvly- fc- e2b_ lsv2_pt_ lsv2_sk_ pcsk_ r_sk- wandb_v1_ bb_live_ fal_ together_ dsk- ms-",
+        "csk- tgp_v1_ nvapi- jina_ pa- tvly- fc- e2b_ lsv2_pt_ lsv2_sk_ pcsk_ r_sk- wandb_v1_ bb_live_ fal_ together_ dsk- ms-",
         body=rf"{_W}{{24,}}",
         dense=True,
-        example="csk-<a48> fw_<a24> tgp_v1_<a43> nvapi-<w64> jina_<a60> pa-<a43> tvly-dev-<a32> fc-<h32> e2b_<h40>"
+        example="csk-<a48> tgp_v1_<a43> nvapi-<w64> jina_<a60> pa-<a43> tvly-dev-<a32> fc-<h32> e2b_<h40>"
         " lsv2_pt_<h32>_<h10> pcsk_<a6>_<a63>",
         others="fc-button-primary-is-a-long-class-name pa-4-of-the-large-container-element",
+    ),
+    _token("Fireworks key", "fw_", body=r"[A-Za-z0-9]{20,}", dense=True, example="fw_<a22> fw_<a24>"),
+    _token(
+        "Honeycomb key",
+        "hcaik_ hcxik_ hcalk_ hcxlk_ hcamk_ hcxmk_",
+        body=r"[a-z0-9]{50,}",
+        example="hcaik_<l58> hcamk_<l58>",
+    ),
+    _token(
+        "NATS seed",
+        "SU SA SO SN SC SX",
+        body=r"(?=[A-Z]{0,55}[2-7])[A-Z2-7]{56}(?![A-Za-z0-9])",
+        example="SUANRPT4TKLAQBBLYF3CLOWVTYASXKTQSK5ST54SIWGEFMI6ASXIJFJ5H4",
+        others="SUMMARY_OF_ALL",
     ),
     _token("ElevenLabs key", "sk_", body=r"[a-f0-9]{40,}(?![A-Za-z0-9])", example="sk_<h48>"),
     _token(
@@ -454,7 +468,25 @@ DISCORD = Token(
     others=("My_module_name_with_some_words.module.a_function_with_a_long_name",),
 )
 """A Discord bot's token has no prefix, but a form of its own: the number of the bot, a time and a signature."""
-_SHORTEST, _LONGEST = 50, 110
+_RECOVERY = Token(
+    kind="recovery key",
+    prefixes=(),
+    body=r"(?:(?<![A-Za-z0-9-])|(?<=%3D)|(?<=%3d)|(?<=\dm)|(?<=\\n))\d{6}(?:-\d{6}){7}(?![\w-])",
+    examples=("<d6>-<d6>-<d6>-<d6>-<d6>-<d6>-<d6>-<d6>",),
+    others=("123456-123456", "2024-01-02-123456"),
+)
+"""BitLocker's key of 48 digits."""
+_DASHES = 7
+_MYSQL = Token(
+    kind="password hash",
+    prefixes=(),
+    body=r"\*(?=[A-F]{0,39}\d)[0-9A-F]{40}(?![\w*])",
+    examples=("*0E199151EF05738B8D7349550554F8FC34E4E156",),
+    others=("*<h40>*", "| *see* |"),
+)
+"""MySQL's hash of a password, behind an asterisk."""
+SHAPED = (DISCORD, _RECOVERY, _MYSQL)
+_SHORTEST, _LONGEST = 40, 110
 
 UNKNOWN = Token(
     kind="token",
@@ -481,7 +513,7 @@ _IDS = frozenset(
     "toolu msg req request call chatcmpl cmpl resp response rs fc cs pi seti ch in cus sub evt event price file batch run step thread asst vs"
     " ft org proj project user usr team acct account id uuid sha sha1 sha256 sha384 sha512 md5 h1 nonce rev etag trace span gen conv message item"
     " page chunk index bundle asset cache pk pub public publishable hash digest checksum build commit image layer node job task workflow"
-    " execution upload blob object version release artifact snapshot ws conn stream prod_id invoice order txn payment charge".split()
+    " phc execution upload blob object version release artifact snapshot ws conn stream prod_id invoice order txn payment charge".split()
 )
 """Words before the number of a record, a digest or a key that is public."""
 
@@ -543,7 +575,7 @@ def find_tokens(source: Source) -> Iterator[Span]:
         if end <= done:
             continue
         if _SHORTEST <= end - start <= _LONGEST:
-            yield from _dotted(text, start, end=end)
+            yield from _shaped(text, start, end=end)
         position = max(start, done)
         failed: dict[str, int] = {}
         for found in _prefixes(text, position, end=end):
@@ -634,9 +666,14 @@ def _is_made_up(body: str, *, dense: bool) -> bool:
     return not dense or any(map(mixed, _RUN.findall(body))) or (mixed(body) and random_looking(body))
 
 
-def _dotted(text: str, start: int, *, end: int) -> Iterator[Span]:
-    """A token of three parts without a prefix, alone in its run."""
+def _shaped(text: str, start: int, *, end: int) -> Iterator[Span]:
+    """A token without a prefix, alone in its run: of three parts, of eight groups of digits, behind an asterisk."""
     if text.count(".", start, end) >= 2:
         for match in DISCORD.pattern.finditer(text, start, end):
             if _is_made_up(match[0], dense=True):
                 yield Span(start=match.start(), end=match.end(), kind=DISCORD.kind)
+    if text[start - 1 : start] == "*" and (match := _MYSQL.pattern.match(text, start - 1)) is not None:
+        yield Span(start=match.start(), end=match.end(), kind=_MYSQL.kind)
+    if text.count("-", start, end) >= _DASHES:
+        for match in _RECOVERY.pattern.finditer(text, start, end):
+            yield Span(start=match.start(), end=match.end(), kind=_RECOVERY.kind)

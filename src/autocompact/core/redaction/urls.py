@@ -59,6 +59,7 @@ _URLS = (
         examples=(
             "postgres://app:«hunter2»@db:5432/x",
             "redis://:«p4@ss»@cache:6379/0",
+            "origin https://x-access-token:«<a36>»@git.acme.dev/o/web.git (fetch)",
             "https://user:«tr0ub4dor»@[::1]/",
             "mongodb+srv://svc:«<a16>»@cluster0.mongodb.net/app?retryWrites=true",
             "amqp://svc:«<a12>»@mq:5672//",

@@ -66,6 +66,8 @@ _TECHNICAL = LazyPattern(
     re.IGNORECASE,
 )
 _DRIVE = LazyPattern(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
+_PUBLIC = LazyPattern(r"phc_\w|pk\.eyJ|pub[0-9a-f]{32}$|Ag[AB][A-Za-z0-9+/]{300,}={0,2}$")
+"""What its maker says everybody may know: keys for web pages (PostHog, Mapbox, Datadog), a SealedSecret."""
 _PLUS = LazyPattern(r"[A-Za-z0-9]\+[A-Za-z0-9]")
 """The sign of base64 that no path has amid a word."""
 _FINGERPRINT = LazyPattern(
@@ -296,7 +298,7 @@ def is_placeholder(value: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """True for a path, a file name, a number, a date, rules (``required|min:8``), or a name in code whose parts are words."""
-    if value.startswith("arn:") or _FINGERPRINT.match(value) or _ADDRESS.match(value):
+    if value.startswith("arn:") or _PUBLIC.match(value) or _FINGERPRINT.match(value) or _ADDRESS.match(value):
         return True
     if any(pattern.match(value) for pattern in (_DRIVE, _DATE, _CALL, _RULES, _ALGORITHM)):
         return True
@@ -385,7 +387,9 @@ def is_password(value: str, trust: Trust) -> bool:
     value = stripped(value)
     if trust >= Trust.LINE and is_scrambled(value):
         return True
-    return len(value) >= 5 and not is_common(value) and value[0] != "-" and _may_be_password(value, trust)
+    if len(value) < 5 or is_common(value) or value[0] == "-" or _PUBLIC.match(value):
+        return False
+    return _may_be_password(value, trust)
 
 
 def _may_be_password(value: str, trust: Trust) -> bool:
@@ -524,6 +528,7 @@ def is_tangle(value: str) -> bool:
     return (
         len(value) >= 16
         and not is_sealed(value)
+        and "***" not in value
         and mixed(value)
         and len(_STRONG_SYMBOL.findall(value)) >= 3
         and wordlike(value) < 0.3

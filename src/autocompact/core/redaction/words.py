@@ -100,7 +100,7 @@ _FILES = LazyPattern(
     r"json|yaml|toml|conf|html|java|node|text|docx|xlsx|properties|local|cloud|group|tools|company|example|vault|short|long|weak|common|reused|mismatch|format|column|table"
 )
 """Ends of the names of files and hosts, and what a check says of a password."""
-_JOINING = frozenset(
+JOINING = frozenset(
     "the and are for with from was were has have had not but its which that this their they these those must should shall will would can cannot could may"
     " when where how why what who all any some each both only also into than then there here per via out our your you use used using one two does did been"
     " being more most such same few new old".split()
@@ -124,7 +124,7 @@ def _are_words(value: str) -> bool:
         or is_placeholder(value)
     ):
         return False
-    if any((word.isupper() and len(word) > 1) or word.lower() in _JOINING for word in words):
+    if any((word.isupper() and len(word) > 1) or word.lower() in JOINING for word in words):
         return False
     if any(word.lower() in _OTHERS or _NAMES.search(word) or _TYPE.match(word) for word in words):
         return False
@@ -154,7 +154,7 @@ def are_two_words(value: str) -> bool:
 
 def _says_nothing(word: str) -> bool:
     lower = word.lower()
-    if lower in _OTHERS or lower in _JOINING or is_common(word) or is_code_word(lower):
+    if lower in _OTHERS or lower in JOINING or is_common(word) or is_code_word(lower):
         return False
     return not (_NAMES.search(word) or _TYPE.match(word) or _CAMEL.search(word) or _FILES.fullmatch(lower))
 
@@ -180,7 +180,7 @@ def is_spaced(value: str) -> bool:
 def is_passphrase(value: str) -> bool:
     """True for four words or more that make no sentence: ``correct horse battery staple``."""
     said = value.replace("-", " ").split()
-    if len(said) < 4 or not _JOINING.isdisjoint(said):
+    if len(said) < 4 or not JOINING.isdisjoint(said):
         return False
     if any(_NAMES.search(word) or _TYPE.match(word) for word in said):
         return False
