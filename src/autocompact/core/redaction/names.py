@@ -675,7 +675,11 @@ def _of_line(text: str, place: Place, *, at: int) -> Iterator[_Value]:
         return
     for value in _alone(text, at):
         said = text[value.start : value.end]
-        if mixed(said) and not _BRACE.search(said) and (at - place.end > 1 or has_symbol(said) or "_" in said):
+        if (
+            mixed(said)
+            and not _BRACE.search(said)
+            and (at - place.end > 1 or has_symbol(said) or "_" in said)
+        ):
             yield value
 
 
