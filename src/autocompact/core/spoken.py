@@ -81,8 +81,11 @@ _SKILL = re.compile(
 )
 """Begins the text of a skill, which is loaded on purpose: Claude Code's, Codex's, Copilot CLI's."""
 
-_MAY_BE_WRITTEN = "TABCSUP<"
-"""First characters of `_CARRIED` and of what `_WRITTEN` matches."""
+_MAY_BE_WRITTEN = frozenset("Thi The Ano Bas Cav Sto Sub Ses Sys Use Unk Pre Pos".split())
+"""First letters of what a client writes without a tag around it."""
+
+_MARKS, _FIRST = "<#[", _MAY_BE_WRITTEN | {"Her"}
+"""First characters, and first letters, of a text that has to be looked at more closely."""
 
 _FEEDBACK = re.compile(r"<(user_message|feedback|answer)>")
 """Tags of what a person says beside a result."""
@@ -182,7 +185,7 @@ def is_skill(text: str, at: int = 0) -> bool:
 
 def _is_written(text: str, at: int) -> bool:
     """True if all of ``text`` from ``at`` on is what a client wrote in the user's place, as its beginning tells."""
-    may_be = text[at : at + 1] in _MAY_BE_WRITTEN
+    may_be = text[at : at + 1] == "<" or text[at : at + 3] in _MAY_BE_WRITTEN
     return may_be and (is_carried(text, at) or is_skill(text, at) or _WRITTEN.match(text, at) is not None)
 
 
@@ -209,8 +212,9 @@ def is_spoken(text: str) -> bool:
 
     Of a text that begins with the user's words, or with a client's note and then those words, the rest is not read.
     """
-    if _begins_otherwise(text, _MAY_STAND + _BEGINNINGS + _MAY_BE_WRITTEN):
-        return True
+    first = text[:1]
+    if first and first not in _MARKS and text[:3] not in _FIRST and not first.isspace():
+        return True  # nearly every text
     at = _after_blanks(text, standing_words(text)[0])
     if _is_written(text, at):
         return False
