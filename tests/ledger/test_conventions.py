@@ -27,6 +27,7 @@ I'm on a Mac, so homebrew commands please
 I'd rather see three small commits than a big one
 we're stuck on node 16
 you can restart the worker whenever you need
+You're free to delete anything under tmp.
 answer briefly
 more code, less talk
 you don't touch the lock file yourself
@@ -35,6 +36,13 @@ we have to be done by the end of the year
 docs in English
 let's agree you only work in packages/api
 tell me the cost every time.
+pls dont apologise so much
+Each module you add needs a readme.
+Invoices in this project are immutable
+at no point should names be logged
+Verzichte auf Fremdwörter.
+Ändere bitte niemals die Lizenz.
+以后所有说明都用中文
 Bei uns heißen Branches nach dem Ticket.
 Wir schreiben Tests mit pytest.
 Bitte Kommentare nur auf Englisch schreiben.
@@ -68,7 +76,11 @@ Esta función siempre falla.
 Наш сервер всегда падал.
 the tests were green, but no report was written
 Everything comes into play here.
-昨天我们用了新的接口"""
+昨天我们用了新的接口
+线程和进程有什么区别
+Fehler: Der Name darf nie leer sein.
+Ma voisine ferme toujours sa porte.
+用户每天最多只能签到一次"""
 
 
 def _rules(*texts: str) -> list[str]:

@@ -51,7 +51,7 @@ _ANYWHERE = LazyPattern(
     r"|\b(?:no more than|not more than|at most|at least|max(?:imum)?|never (?:below|above|under|over)|under|below|above|within|around) (?:\d[\d.,]*|two|three|four|five|ten)\s?(?:%|px|words|lines|characters|chars|mb|kb|bullet|sentences|paragraphs|items|columns|minutes|ms|seconds)"
     rf"|\b(?:answers?|respon[ds]\w*|repl(?:y|ies)|prs?|pull requests|commits|functions|messages|comments|names|them|things|it|chapters|paragraphs|sentences|explanations)\b (?:(?:be|are|stay|as) )?(?:really |very |nice and |more )?(?:short|brief|concise|terse|small|simple|plain|formal)\b(?! (?:of|for|on)\b)(?= *(?:[,.!;:)]|$|please|pls|and|in future|from now))"
     # before each of a kind
-    r"|\b(?:all|every) (?:\w+ ){1,3}(?:in this (?:project|repo\w*|codebase) )?(?:are|is|gets?|has|have|needs?|uses?|comes? with) (?:a |an |integers?|stored|written|their |its )\b(?! \w+ (?:error|bug|problem|issue))|\bfollow(?:s)? the (?:scheme|pattern|convention|format|style)\b|\b(?:has|have) to keep working (?:on|with|in)\b|\bmust not (?:appear|show up|leave|be (?:changed|touched|renamed|deleted|logged|committed|printed))\b|\b(?:nobody|no one) (?:deploys|pushes|merges|touches|commits)\b|\bin all of (?:the|our|my)\b"
+    r"|\b(?:all|every|each) (?:\w+ ){1,4}?(?:in this (?:project|repo\w*|codebase) )?(?:are|is|gets?|has|have|needs?|uses?|comes? with) (?:a |an |integers?|stored|written|their |its )\b(?! \w+ (?:error|bug|problem|issue))|\bat no (?:point|time) (?:should|may|must)\b|\b(?:is|are) to be \w+(?:ed|en|t)\b|\b(?:is|are) (?:append-only|immutable)\b|^(?!.*\b(?:bug|problem|issue|error|what|how|why|where)\b)[\w ]{2,40} in (?:this|our) (?:project|repo\w*|codebase|team|company) (?:are|is|have|has|use|go|live|start|end)\b|\b(?:talk|speak|explain|write)\b[\w ]{0,20} (?:like|as if) (?:i'm|i am|i was|i were)\b|\bi (?:always|only) want\b|\b(?:do not|don't|dont) \w+ (?:\w+ )?so (?:much|often)\b|\bfollow(?:s)? the (?:scheme|pattern|convention|format|style)\b|\b(?:has|have) to keep working (?:on|with|in)\b|\bmust not (?:appear|show up|leave|be (?:changed|touched|renamed|deleted|logged|committed|printed))\b|\b(?:nobody|no one) (?:deploys|pushes|merges|touches|commits)\b|\bin all of (?:the|our|my)\b"
     r"|\b(?:before|after|on|for|with|in) (?:each|every|any) (?:single )?(?:commit|pr|pull request|push|merge|release|change|answer|reply|step|file|function|test|message|edit|deploy\w*)\b|\b(?:that |this )?(?:applies to|goes for|holds for) the (?:whole|entire) (?:project|repo|codebase)|\b(?:across|throughout) the (?:whole |entire )?(?:codebase|project|repo)"
     # by whom, with what
     r"|\bplease(?: only)?[.!]*$(?<=powershell please)|\btreat (?:it|them|this|[\w/-]+) as\b|\b(?:refer to|address|call) (?:me|us|him|her|them|the [\w ]{2,20}) (?:as|by)\b|\bmy pronouns are\b|\buse [\w./ -]{2,20} throughout\b|\bkeep (?:those|these|the) (?:two|three|both) (?:strictly )?(?:separate|apart)"
@@ -77,7 +77,7 @@ _ORDERS = LazyPattern(
     rf"|{_LEAD}(?:let|tell|show|give|ask|run|do|check|write|send|remind|use|say|add|update)\b[^.!?]*\b(?:every|each) (?:single )?time[.!]*$"
     rf"|{_LEAD}(?:short|brief|concise|long|detailed|plain|formal) (?:answers?|replies|responses?|explanations?|sentences)(?:,? (?:please|pls|thanks))?[.!]*$"
     rf"|{_LEAD}(?:stick|keep) to (?:the )?[\w ./-]{{2,30}}|{_LEAD}(?:use|take) [\w./ -]{{2,25}} instead of\b"
-    rf"|{_LEAD}(?:for (?:the rest of|all (?:future|further|coming|new)|every (?:new|future))\b|(?:every|each) time (?:you|i) |when(?:ever)? you (?:change|touch|add|edit|finish|update|write|create|delete|rename|commit|push)\b|until further notice|henceforth|as a rule,? we\b|in this (?:codebase|repo\w*|project|team) (?:we |nobody |no one |you )?(?:never|always|don't)\b)"
+    rf"|{_LEAD}(?:for (?:the rest of|all (?:future|further|coming|new)|every (?:new|future))\b|(?:every|each) time (?:you|i) |when(?:ever)? you (?:change|touch|add|edit|finish|update|write|create|delete|rename|commit|push)\b|until further notice|henceforth|as a (?:general )?rule,? |in future,? |from here on(?: out)?\b|at no (?:point|time)\b|when(?:ever)? you(?:'re| are) \w+ing\b|in this (?:codebase|repo\w*|project|team) (?:we |nobody |no one |you )?(?:never|always|don't)\b)"
     rf"|{_LEAD}i (?:don't|dont|do not) want (?:any |you to |new )"
     rf"|{_LEAD}(?:let's )?(?:go|switch) (?:back )?to {_TONGUE}\b"
     rf"|{_LEAD}(?:less|more) [\w ]{{2,20}}, (?:less|more) [\w ]{{2,20}}"
@@ -103,7 +103,8 @@ _FREEDOM = LazyPattern(
 
 _ABROAD = LazyPattern(
     # German
-    r"\b(?:bei uns|hier im (?:repo|projekt)|gilt (?:fürs|für das|für) (?:ganze|gesamte)|nichts (?:verloren|zu suchen)|(?:ist|sind) (?:\w+ ){0,2}(?:tabu|verboten|pflicht|nicht erlaubt|nicht gestattet)|(?:vor|nach|bei) jede[mrs] (?:commit|push|merge|pr|änderung|antwort)|sag(?:en sie)? (?:bitte )?(?:du|sie) zu mir|siezen sie mich|(?:du|ihr) (?:kannst|darfst) (?:gern\w* )?(?:jederzeit|immer|ohne)|(?:hör|hört) (?:bitte )?auf\b|aufhören|fass\w* [^.!?]{2,40} (?:nicht )?an\b|(?:nimm|nutze?|verwende|benutze?) [\w.-]+ (?:statt|anstelle|und nicht)\b|lieber [^.!?]{2,40} als\b|keine [\w-]+(?: bitte)?[.!]*$|finger weg (?:von|vom)|frag\w* mich,? (?:bevor|vorher|immer)|(?:bitte )?(?:duz|siez)\w* mich|(?:bitte )?(?:mich )?duzen\b|maximal \w+ (?:sätze|zeilen|wörter|zeichen)|(?:benutz|benutze|nutz|nutze|verwende|nimm|schreib|schreibe|halt|halte) (?:bitte )?(?:immer|nur|nie|überall|stets)|jede neue \w+ (?:bekommt|braucht|hat)|ausnahmslos|ohne ausnahme|doch lieber)"
+    r"\b(?:bei uns|hier im (?:repo|projekt)|gilt (?:fürs|für das|für) (?:ganze|gesamte)|nichts (?:verloren|zu suchen)|(?:ist|sind) (?:\w+ ){0,2}(?:tabu|verboten|pflicht|nicht erlaubt|nicht gestattet)|(?:vor|nach|bei) jede[mrs] (?:commit|push|merge|pr|änderung|antwort)|sag(?:en sie)? (?:bitte )?(?:du|sie) zu mir|siezen sie mich|(?:du|ihr) (?:kannst|darfst) (?:gern\w* )?(?:jederzeit|immer|ohne)|(?:hör|hört) (?:bitte )?auf\b|aufhören|fass\w* [^!?]{2,60} (?:nicht )?an\b|in zukunft|zukünftig|ohne (?:nachzufragen|zu fragen|rückfrage)|lieber als|(?:nimm|nutze?|verwende|benutze?) [\w.-]+ (?:statt|anstelle|und nicht)\b|lieber [^.!?]{2,40} als\b|keine [\w-]+(?: bitte)?[.!]*$|finger weg (?:von|vom)|frag\w* mich,? (?:bevor|vorher|immer)|(?:bitte )?(?:duz|siez)\w* mich|(?:bitte )?(?:mich )?duzen\b|maximal \w+ (?:sätze|zeilen|wörter|zeichen)|(?:benutz|benutze|nutz|nutze|verwende|nimm|schreib|schreibe|halt|halte) (?:bitte )?(?:immer|nur|nie|überall|stets)|jede neue \w+ (?:bekommt|braucht|hat)|ausnahmslos|ohne ausnahme|doch lieber)"
+    r"|^(?:\w+ (?:bitte |mir |mich )?(?:immer|niemals|nie|stets) |verzichte\w* auf|vermeide\w* |(?:halte?|fass\w*) dich kurz)"
     r"|^(?:wir (?:rücken|benennen|nennen|arbeiten|committen|mergen|halten|nutzen|verwenden|benutzen|schreiben|nehmen|formatieren|speichern|mocken|testen)\b|bitte [^.!?]{2,90}\w{2,}(?:en|ern|eln)[.!]*$(?<!machen)(?<!anschauen)(?<!ansehen)(?<!laufen))|\b(?:nur|keine?|immer|alle\w*) [^.!?]{2,60} (?:ändern|antworten|schreiben|speichern|verwenden|benutzen|nutzen|angezeigt)\b|, also (?:bitte|keine?|nur|kein)\b"
     r"|\b(?:vorführung|demo|abgabe|präsentation|release|freeze|termin|meeting)\b[^.!?]{0,20}\b(?:ist|am|auf|bis)\b[^.!?]{0,15}\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|\d{1,2}[.:]\d|\d{1,2}\. ?(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember))|\bwenn du [^.!?]{3,60}, (?:dann )?(?:auch|immer|bitte|musst)\b|\b(?:ab jetzt|ab sofort|künftig|von nun an)\b"
     # French
@@ -120,10 +121,16 @@ _ABROAD = LazyPattern(
 )
 
 _EAST = LazyPattern(
-    r"我们(?:这里|这边|项目里?|团队)?(?:都|统一|一直)?(?:用|不用|采用|规定)|都放在|统一(?:用|使用|采用|放)|必须先|之前(?:必须|要)|先给我看|简短(?:一点|些)?|所以(?:请|不要|别|用|只)|不用(?:再)?问我|可以直接|(?:周|星期|礼拜)[一二三四五六日天][^。！？]{0,10}(?:演示|发布|上线|截止|交付|开会|冻结)|(?:字段|变量|命名|接口|注释)[^。！？]{0,8}(?:是|用|统一)|别(?:再)?(?:到处|乱)|叫我|严禁|一律"
-    r"|うちは|統一し|方針(?:です|だ)|短め|簡潔に|手短に|(?:は|を)使(?:いません|わない)|使えません|なので[、,].{0,20}(?:お願い|して|使)|(?:せず|しないで)に?(?:聞いて|確認)|(?:月|火|水|木|金|土|日)曜[^。！？]{0,12}(?:です|まで|に)|(?:の|こと)を?やめて|確認なしで|(?:は|も)?(?:すべて|全て|全部|毎回|いつも)[^。！？]{0,20}(?:です|して|ください)|横に置|隣に置|敬語",
+    r"我们(?:这里|这边|项目里?|团队)?(?:都|统一|一直)?(?:用|不用|采用|规定)|都放在|统一(?:用|使用|采用|放)|必须先|之前(?:必须|要)|先给我看|简短(?:一点|些)?|所以(?:请|不要|别|用|只)|不用(?:再)?问我|可以直接|(?:周|星期|礼拜)[一二三四五六日天][^。！？]{0,10}(?:演示|发布|上线|截止|交付|开会|冻结)|(?:字段|变量|命名|接口|注释)[^。！？]{0,8}(?:是|用|统一)|别(?:再)?(?:到处|乱)|叫我|严禁|一律|(?:以后|今后)[^。！？]{0,10}都|只要[^。！？]{1,15}都?要?先|(?:格式|规范|规则)是"
+    r"|うちは|統一し|方針(?:です|だ)|短め|簡潔に|手短に|(?:は|を)使(?:いません|わない)|使えません|なので[、,].{0,20}(?:お願い|して|使)|(?:せず|しないで)に?(?:聞いて|確認)|(?:月|火|水|木|金|土|日)曜[^。！？]{0,12}(?:です|まで|に)|(?:の|こと)を?やめて|確認なしで|(?:は|も)?(?:すべて|全て|全部|毎回|いつも)[^。！？]{0,20}(?:です|して|ください)|横に置|隣に置|敬語|うちの[^。！？]{1,20}では|避けて(?:ください|ほしい|$)|控えて(?:ください|$)|(?:納期|締め?切り?|期限)は",
     re.IGNORECASE,
 )
+
+_LONG = {
+    "pls": "please", "plz": "please", "dont": "don't", "cant": "can't", "wont": "won't", "doesnt": "doesn't", "isnt": "isn't",
+    "ur": "your", "im": "I'm",
+}  # fmt: skip
+_SHORT = re.compile(rf"\b(?:{'|'.join(_LONG)})\b", re.IGNORECASE)
 
 _POLITE = LazyPattern(
     r"(?:(?:ok(?:ay)?|please|pls|and|also|so|but|oh|hey|hi|btw|by the way)\b[,:!. —]*)*"
@@ -144,7 +151,7 @@ _TOLD = LazyPattern(
     # English
     r"^(?:it|this|that|these|those|there|he|she|they|what|why|how|when|where|who|is|are|was|were|did|does)\b|\b(?:yesterday|last (?:week|month|year|time|night)|used to|ago|anymore it|was|were|had|failed|broke|crashed|happened|tried|got an?|getting|thought|wondered)\b"
     # abroad
-    r"|\b(?:war|waren|hatte|hatten|wollte|wurde|wurden|schlägt|schlagen|abgestürzt|gestern|früher|était|étais|étaient|avait|avais|voulait|voulais|échoue|échouent|plante|hier|appelée?|falla|fallan|era|eran|estaba|quería|ayer|llama|falha|queria|estava|ontem|fallisce|voleva|ieri|пада\w+|хотел\w*|был\w*|вызывается|вчера|stürzt|stürzen|kommt|sagte|meinte|disait|arrivent?|depuis|decía|llegan?|desde|dizia|diceva|говорил\w*)\b|崩溃|总是说|出错|落ち|起き|失败|报错|被调用|以前|昨天|ました|でした|失敗し|呼ばれ|ていた|昨日",
+    r"|\b(?:war|waren|hatte|hatten|wollte|wurde|wurden|schlägt|schlagen|abgestürzt|gestern|früher|était|étais|étaient|avait|avais|voulait|voulais|échoue|échouent|plante|hier|appelée?|falla|fallan|era|eran|estaba|quería|ayer|llama|falha|queria|estava|ontem|fallisce|voleva|ieri|пада\w+|хотел\w*|был\w*|вызывается|вчера|stürzt|stürzen|kommt|sagte|meinte|disait|arrivent?|depuis|decía|llegan?|desde|dizia|diceva|говорил\w*)\b|\b(?:ma|mon|mi|meine?|mein|mia|mio|my) (?:\w+ )?(?:voisine?|mère|père|sœur|frère|chef|patron|tía|tío|madre|padre|hermana|abuela|jefe|nachbar\w*|mutter|vater|schwester|bruder|oma|opa|boss|mother|father|sister|brother|neighbou?r)\b|止ま|できなかった|できたことが|崩溃|总是说|出错|落ち|起き|失败|报错|被调用|以前|昨天|ました|でした|失敗し|呼ばれ|ていた|昨日",
     re.IGNORECASE,
 )
 """Words of what happened, or is the case once."""
@@ -162,15 +169,15 @@ _OF_ONESELF = LazyPattern(
 """Begins what people tell of themselves and others."""
 
 _PRODUCT = LazyPattern(
-    r"^(?:\w+['’]?\s?){0,2}\b(?:buttons?|passwords?|forms?|pages?|app|fields?|users?|modals?|dialogs?|screens?|menus?|cart|basket|sidebar|popup|warenkorb|panier|carrito|carrinho|carrello|knopf|schaltfläche|formular\w*|seite|anwendung|passwör\w+|feld|felder|boutons?|formulaires?|mots? de passe|champs?|botón|botones|contraseñas?|formularios?|página|campos?|botão|botões|senhas?|pulsant[ei]|кнопк\w+|парол\w+|форм[аы])\b"
+    r"^(?:\w+['’]?\s?){0,2}\b(?:buttons?|passwords?|forms?|pages?|app|fields?|users?|players?|spieler\w*|nutzer\w*|benutzer\w*|joueurs?|utilisateurs?|jugador\w*|usuarios?|modals?|dialogs?|screens?|menus?|cart|basket|sidebar|popup|warenkorb|panier|carrito|carrinho|carrello|knopf|schaltfläche|formular\w*|seite|anwendung|passwör\w+|feld|felder|boutons?|formulaires?|mots? de passe|champs?|botón|botones|contraseñas?|formularios?|página|campos?|botão|botões|senhas?|pulsant[ei]|кнопк\w+|парол\w+|форм[аы])\b"
     r"[^.!?]{0,30}\b(?:must|should|shall|may|can|cannot|can't|needs?|has to|have to|darf|dürfen|soll|sollen|muss|müssen|doi(?:t|vent)|deben?|nunca|deve|devono|devem|должн\w+|никогда|всегда)\b"
-    r"|(?:按钮|密码|表单|页面|购物车)[^。！？]{0,10}(?:绝不能|不能|必须|不得)|(?:カート|ボタン|パスワード|フォーム|画面)[^。！？]{0,14}(?:てはいけない|ならない|必ず|常に)",
+    r"|(?:用户|玩家|按钮|密码|表单|页面|购物车)[^。！？]{0,10}(?:绝不能|不能|必须|不得)|(?:ユーザー|カート|ボタン|パスワード|フォーム|画面)[^。！？]{0,14}(?:てはいけない|ならない|必ず|常に)",
     re.IGNORECASE,
 )
 """What a product is to do, by its subject: "Passwords must have 12 characters"."""
 
 _TAKEN_BACK = LazyPattern(
-    r"\b(?:forget (?:what i said|the (?:thing|rule|bit|part)|that) about|(?:i've |i have |i )?changed my mind (?:about|on)|never ?mind (?:the|what i said about)|vergiss (?:das mit|was ich (?:über|zu)\b[^,.]{0,20}?(?=de[nmr]|die|das)|die|das)|olvida lo de(?:l)?|oublie (?:ce que j'ai dit (?:sur|à propos de)|le|la|les)|esquece (?:o que eu disse sobre|o|a)|dimentica (?:quello che ho detto su|il|la|i|gli)|забудь (?:про|о|об))\s+([^,.;!?\n]{2,60})"
+    r"\b(?:forget (?:what i said|the (?:thing|rule|bit|part)|that) about|(?:i've |i have |i )?changed my mind (?:about|on)|(?:scratch|scrap) (?:what i said about|the)|we(?:'ve| have)? dropped|never ?mind (?:the|what i said about)|vergiss (?:das mit|was ich (?:über|zu)\b[^,.]{0,20}?(?=de[nmr]|die|das)|die|das)|olvida lo de(?:l)?|oublie (?:ce que j'ai dit (?:sur|à propos de)|le|la|les)|esquece (?:o que eu disse sobre|o|a)|dimentica (?:quello che ho detto su|il|la|i|gli)|забудь (?:про|о|об))\s+([^,.;!?\n]{2,60})"
     r"|(?:之前|刚才)说的([^，。！？]{1,20})作废",
     re.IGNORECASE,
 )
@@ -185,7 +192,7 @@ _NONE_OF = LazyPattern(
 )
 _FINE = LazyPattern(
     r"\bc'est (?:ok|bon|permis)\b[.!]*$|\b(?:está|están) bien\b[.!]*$|\b(?:is|are) (?:totally |perfectly |absolutely |actually )?(?:fine|ok|okay|good|allowed|welcome) (?:after all|now|too|again|as long as|if|with me|from now)\b|\bactually\b[^.!?]{1,40}\b(?:is|are) (?:fine|ok|okay|good)\b|\bafter all\b[.!]*$|\bi(?:'ve| have)? changed my mind (?:about|on)\b"
-    r"|\b(?:ist|sind) (?:jetzt |nun )?(?:doch )(?:ok|okay|erlaubt|gut|in ordnung)\b|\bdoch (?:wieder )?(?:ok|okay|erlaubt|gern)\b|\bc'est bon(?: finalement)?\b|\bfinalement\b[^.!?]{0,20}\b(?:ok|bon|d'accord)\b|\b(?:está|están) (?:bien|permitid\w+) (?:ahora|después de todo|al final)\b|\bal final sí\b"
+    r"|\b(?:ist|sind) (?:jetzt |nun )?(?:doch )(?:ok|okay|erlaubt|gut|in ordnung)\b|\b(?:darfst|kannst) du (?:jetzt |nun )?(?:doch |wieder |ab jetzt )|\bdoch (?:wieder )?(?:ok|okay|erlaubt|gern)\b|\bc'est bon(?: finalement)?\b|\bfinalement\b[^.!?]{0,20}\b(?:ok|bon|d'accord)\b|\b(?:está|están) (?:bien|permitid\w+) (?:ahora|después de todo|al final)\b|\bal final sí\b"
     r"|(?:现在|以后)?可以[^。！？]{1,12}了|没关系了|作废|(?:もう|やっぱり)[^。！？]{1,16}(?:ていい|てもいい|てよい|大丈夫)",
     re.IGNORECASE,
 )
@@ -224,7 +231,7 @@ _ABBREVIATED = re.compile(
 )
 
 _HANDED_OVER = LazyPattern(
-    r"\b(?:translat\w+|proof-?read|correct (?:this|the following)|rephrase|rewrite (?:this|the following)|übersetz\w*|korrigier\w*|tradui\w*|traduc\w*|corrige (?:este|esta|ce|cette)|traduz\w*|traduci\w*|переведи\w*|(?:told|tells) me|(?:wrote|said|says|schrieb|sagt|a écrit|dit|escribió|dice)(?= ?[:：]? ?[\"'“«„])|error(?: message)?s?|fehler\w*|erreurs?|the (?:docs?|documentation|manual|e?mail|message|readme) says?|(?:i )?got (?:an|this) e?mail|in der doku|la documentaci[oó]n dice|la doc(?:umentation)? dit)\b|翻译|报错|错误|エラー|訳し|英訳|和訳",
+    r"\b(?:translat\w+|proof-?read|correct (?:this|the following)|rephrase|reword|make this|this sentence|(?:what|was|que)\b[^.!?]{0,60}\b(?:means?|heißt|bedeutet|signifie|significa)|rewrite (?:this|the following)|übersetz\w*|korrigier\w*|tradui\w*|traduc\w*|corrige (?:este|esta|ce|cette)|traduz\w*|traduci\w*|переведи\w*|(?:told|tells) me|(?:wrote|said|says|schrieb|sagt|a écrit|dit|escribió|dice)(?= ?[:：]? ?[\"'“«„])|error(?: message)?s?|fehler\w*|erreurs?|the (?:docs?|documentation|manual|e?mail|message|readme) says?|(?:i )?got (?:an|this) e?mail|in der doku|la documentaci[oó]n dice|la doc(?:umentation)? dit)\b|用英语|英語で|翻译|报错|错误|エラー|訳し|英訳|和訳",
     re.IGNORECASE,
 )
 _QUOTE = re.compile(
@@ -244,7 +251,7 @@ _CUES = frozenset(
     " maximum never below above under over within around short brief concise terse small simple plain formal each every any applies goes"
     " holds across throughout treat refer address call pronouns use keep house settled english one imperative demo release freeze launch"
     " deadline presentation go-live golive review exam hand-over handover delivery cut-over cutover done ready finished delivered live"
-    " all follow follows has have must nobody no zero ever exceptions in using house ok okay not".split()
+    " all follow follows has have must nobody no zero ever exceptions in using house ok okay not at to want so like as".split()
 )
 _FINE_CUES = frozenset("fine ok okay good allowed welcome all mind actually".split())
 _TO_YOU = frozenset("you you're feel".split())
@@ -287,6 +294,13 @@ def _is_enough(sentence: str) -> bool:
     return _ANYWHERE.found_in(sentence) and not _OF_ONESELF.begins(sentence)
 
 
+def spelled_out(sentence: str) -> str:
+    """The sentence with what people abbreviate in a chat written out, which the patterns need not know."""
+    return (
+        _SHORT.sub(lambda found: _LONG[found[0].lower()], sentence) if _SHORT.search(sentence) else sentence
+    )
+
+
 def outright(sentence: str) -> str:
     """What a polite question or wish asks for, as an order; the sentence itself where it is none.
 
@@ -294,11 +308,8 @@ def outright(sentence: str) -> str:
     """
     if sentence.endswith(("?", "？")) and (tag := _TAG_QUESTION.search(sentence)) is not None:
         return sentence[: tag.start()]
-    if not _POLITE.begins(sentence):
-        return sentence
-    if (polite := _POLITE.match(sentence)) is None or polite.end() == 0:
-        return sentence
-    return sentence[polite.end() :].rstrip(" ?？")
+    polite = _POLITE.match(sentence) if _POLITE.begins(sentence) else None
+    return sentence[polite.end() :].rstrip(" ?？") if polite else sentence
 
 
 def asks_for_good(order: str) -> bool:

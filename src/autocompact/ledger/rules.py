@@ -31,6 +31,7 @@ from autocompact.ledger.conventions import (
     outright,
     replaced,
     slot,
+    spelled_out,
     states_convention,
     taken_back,
     tells_a_story,
@@ -89,7 +90,7 @@ _PROHIBITS = LazyPattern(
     r"|\bne\s+(?:\w+[ -]){1,3}(?:pas|jamais|plus|rien)\b|\bn'\w+\s+(?:pas|jamais|plus)\b|\b(?:évite[zr]?|interdi(?:t\w*|re|s|sons|sez)\b|il ne faut pas)\b"
     r"|(?:^|[,;:]\s*|\bpor favor\s+)no\s+\w{2,}(?:es|as|en|an|éis|áis|er|ar|ir)\b(?!')(?=.*\b(?:el|la|los|las|un|una|en|de|que|sin|por|para|con|al|del|lo|le|nada|nunca|mi|mis)\b)|\b(?:evit[ae]\w*|prohibid\w+|no (?:se )?(?:debe\w*|puede\w*))\b"
     r"|\bnão\s+\w+|\bnon\s+\w+(?:re|te|e)\b|\bне\s+\w+(?:й|йте|ть|ти)\b|\bнельзя\b|\bзапрещ\w+"
-    r"|不要|不准|不许|不能|不得|禁止|别(?!的|人)|请勿|勿|ないで(?:ください)?|しないこと|禁止|てはいけない|てはならない|ては(?:だめ|駄目)|하지 ?마|하지 ?말|금지|안 ?돼",
+    r"|不要|不准|不许|不能|不得|禁止|(?<![区特差级分个性类告离辨])别(?!的|人)|请勿|勿|ないで(?:ください)?|しないこと|禁止|てはいけない|てはならない|ては(?:だめ|駄目)|하지 ?마|하지 ?말|금지|안 ?돼",
     re.IGNORECASE,
     needs=r"not\b|n'|\bn(?:o|e|on|ever|icht|ie)\b|dont|kein|avoid|cannot|refrain|stay away|hands off|leave|lass|interdi|evit|prohibid",
 )
@@ -422,6 +423,7 @@ def _permits(sentence: str) -> bool:
 
 def is_rule(sentence: str, *, strict: bool = False) -> bool:
     """True if the sentence has the form of a standing instruction, or asks politely for what has it."""
+    sentence = sentence if strict else spelled_out(sentence)
     if not strict and (order := outright(sentence)) != sentence:
         lasts = not sentence.rstrip().endswith(("?", "？")) or _STRONG.found_in(order) or asks_for_good(order)
         return lasts and not _CASE.found_in(sentence) and is_rule(order)
@@ -639,7 +641,7 @@ def _replace(kept: dict[str, _Kept], rule: Rule) -> bool:
         larger = max(len(rule.about), len(one.rule.about)) or 1
         if (
             (rule.permits and shared / smaller >= ENDED and _may_end(rule, one.rule))
-            or (same and same == slot(one.rule.text) and not rule.permits)
+            or (same and same == slot(one.rule.text))
             or (gone and gone <= one.rule.about and not rule.permits)
             or (language and _LANGUAGE.found_in(one.rule.text) and shared and not rule.permits)
             or shared / larger >= SAID_ANEW
