@@ -18,6 +18,7 @@ from autocompact.core.redaction.values import (
     is_password,
     is_placeholder,
     is_reference,
+    is_scrambled,
     mixed,
     random_looking,
     stripped,
@@ -56,6 +57,8 @@ def form(
 def given(value: str) -> bool:
     """True for what a program is given as a password: nearly anything that is no placeholder."""
     value = stripped(value)
+    if is_scrambled(value):
+        return True
     return bool(value) and not is_default(value) and not is_placeholder(value)
 
 

@@ -49,7 +49,7 @@ _Q = r"(?:\\{0,7}[\"'`]|%22|%27|&quot;|&#3[49];)"
 _COLOUR = r"(?:(?:\x1b|\\u001[bB]|\\x1[bB]|\\e|\\033)\[[0-9;]{0,12}m){0,3}"
 _CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\)|[ ]\[[^\[\]\n]{{1,40}}\](?=:))?(?:\][ \t]{{0,3}}(?=[=:!])|\}}(?=[ \t]{{0,12}}=))?"
 _TYPE = r"(?:\??:[ \t]?[&*\[A-Za-z][A-Za-z.|<>&' \[\]]{0,40}(?==(?![=>])))?"
-_SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|<-|[:?+]=|=(?![=>~])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}[ \t]{{0,4}}"
+_SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|<-|[:?+]=|=(?![=>]|~[ \t/])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}[ \t]{{0,4}}"
 _CELL = r"[ \t]{0,24}(?P<cell>[|│┃])[ \t]{1,40}"
 _ENTERS = r"\.(?:fill|type|type_?(?:text|keys|write)|send_?keys|press_?sequentially|set_?(?:value|text)|enter_?text|input_text|replace_?text|to_?have_?value|val)\("
 _CALL = (
@@ -154,8 +154,12 @@ _ENCODED = LazyPattern(
     r"(?P<value>(?:[A-Za-z0-9._~+/!*-]|%(?!26|3B|22|20|27|7D|2C|0A|0D)[0-9A-Fa-f]{2})+)", re.IGNORECASE
 )
 _BRACE = LazyPattern(r"[{}()\[\];]")
+_ASSIGNMENT = LazyPattern(
+    rf"(?:{_Q}|[\])* \t]){{0,8}}(?::[ ]?[\w<>&' ]{{1,30}}=|=>|[:=：＝>])[ \t]{{0,8}}(?:(?:\w{{1,24}}::)?(?:from|new|String|str|bytes)\(){{0,2}}[bru@]?{_Q}?$"
+)
 _ASSIGNS = LazyPattern(r"[A-Za-z_][\w.-]{0,30}=[^=]")
 """Another name with its value: ``secret=prod/db/password version=3``."""
+_BRACKETS = LazyPattern(r"[{}()\[\]]")
 _SET = LazyPattern(r"(?:ENV|setx|SETX|setenv)[ ]$")
 _PLAIN = LazyPattern(r"(?P<value>[^\x00-\x20\"'`\\<>“”„»«「」『』。、，]{4,200})")
 _MANY = LazyPattern(rf"(?P<q>{_Q})(?P<value>[a-z]{{4}}(?:[ ][a-z]{{4}}){{3}})(?P<end>(?P=q))")
@@ -322,10 +326,7 @@ def _is_stated_word(text: str, value: _Value, *, place: Place) -> bool:
     """True for words at a place where nothing but a password would stand."""
     said = text[value.start : value.end]
     if is_word_and_number(said) or are_two_words(said):
-        if (
-            text[place.end : value.start].strip("\"'`])* \t") not in (":", "=", "：", "＝", "=>")
-            or value.paired
-        ):
+        if not (value.paired or _ASSIGNMENT.match(text, place.end, value.start)):
             return False
     elif not is_word(said):
         return False
@@ -677,7 +678,7 @@ def _of_line(text: str, place: Place, *, at: int) -> Iterator[_Value]:
         said = text[value.start : value.end]
         if (
             mixed(said)
-            and not _BRACE.search(said)
+            and not _BRACKETS.search(said)
             and (at - place.end > 1 or has_symbol(said) or "_" in said)
         ):
             yield value

@@ -267,8 +267,8 @@ def has_symbol(value: str) -> bool:
 _SIGN = LazyPattern(r"[^\w\s.\-/]")
 _FIRST_SIGN = LazyPattern(r"[^\w\s/]")
 _OF_A_TEMPLATE = LazyPattern(
-    r"\s|\$[{(]|\{\{|\}\}|%\(|://|</|[=-]>|\*{3}|•{2}|…|\.{3}|x{4}|^(?:--|\[secret|ENC[(\[]|#[0-9A-Fa-f]{3,8}$|%\w+%$|\{\w{2,16}\})"
-    r"|\w\([^()]*\)|^[<\[({].*[>\])}]$|\\|\(\?|\w-\w[^\[\]]*\]|\{\d+,?\d*\}",
+    r"\s|^\$[{(]|\$\{[^}]*\}|\$\([^)]*\)|\{\{|\}\}|%\(|://|</|[=-]>|\*{3}|•{2}|…|\.{3}|x{4}|^(?:--|\[secret|ENC[(\[]|#[0-9A-Fa-f]{3,8}$|%\w+%$|\{\w{2,16}\})"
+    r"|(?-i:[a-z]{3})\([\w.,'\"]*\)|^(?:<[\w .:/|-]*>|\[[\w .:/,-]*\]|\{+[\w .:/|-]*\}+|\([\w .:/-]*\))$|\\|\(\?|\[[^\[\]]{2,}\](?:[+*?{]|$)|\(\w+(?:\|\w+)+\)|\w-\w[^\[\]]*\]|\{\d+,?\d*\}",
     re.IGNORECASE,
 )
 """Parts of templates, references, masks and regular expressions."""
@@ -282,13 +282,14 @@ def is_scrambled(value: str) -> bool:
     """
     if not 8 <= len(value) <= 128 or _OF_A_TEMPLATE.search(value):
         return False
-    signs = len(_SIGN.findall(value))
+    found = _SIGN.findall(value)
+    signs = len(found)
     first = bool(_FIRST_SIGN.match(value))
-    if not (first or signs > 1) or 2 * sum(map(str.isalnum, value)) < len(value):
+    if not (first or signs > 1) or (2 * sum(map(str.isalnum, value)) < len(value) and len(set(found)) < 4):
         return False
-    if (value[0] == "-" or not mixed(value)) and value in (value.lower(), value.upper()):
+    if (value[0] in "-$%@" or not mixed(value)) and value in (value.lower(), value.upper()):
         return False
-    return random_looking(value) and wordlike(value) < (0.6 if signs > 1 else 0.4)
+    return random_looking(value) and wordlike(value) < (0.6 if signs > 1 else 0.5)
 
 
 def is_placeholder(value: str) -> bool:
