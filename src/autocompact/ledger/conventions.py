@@ -251,7 +251,7 @@ _CUES = frozenset(
     " maximum never below above under over within around short brief concise terse small simple plain formal each every any applies goes"
     " holds across throughout treat refer address call pronouns use keep house settled english one imperative demo release freeze launch"
     " deadline presentation go-live golive review exam hand-over handover delivery cut-over cutover done ready finished delivered live"
-    " all follow follows has have must nobody no zero ever exceptions in using house ok okay not at to want so like as".split()
+    " all follow follows has have must nobody no zero ever exceptions in using house ok okay not be want like much often".split()
 )
 _FINE_CUES = frozenset("fine ok okay good allowed welcome all mind actually".split())
 _TO_YOU = frozenset("you you're feel".split())
