@@ -78,6 +78,7 @@ the tests were green, but no report was written
 Everything comes into play here.
 昨天我们用了新的接口
 线程和进程有什么区别
+TypeError: all arguments must be strings in every call
 Fehler: Der Name darf nie leer sein.
 Ma voisine ferme toujours sa porte.
 用户每天最多只能签到一次"""

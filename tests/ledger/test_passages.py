@@ -115,3 +115,11 @@ And this leads nowhere:"""
     ]
     long = [*prose("All of these:\n" + "\n".join(f"- item {at} {'x' * 150}" for at in range(3)))]
     assert [len(one) > 200 for one in long] == [True, False]
+
+
+def test_the_number_of_a_day_ends_no_sentence() -> None:
+    assert sentences("Abgabe ist am 15. März. Bis dahin steht alles.") == [
+        "Abgabe ist am 15. März.",
+        "Bis dahin steht alles.",
+    ]
+    assert sentences("Es sind 15. Mehr nicht.") == ["Es sind 15.", "Mehr nicht."]

@@ -219,7 +219,7 @@ FUNCTION = re.compile(
 """Words of Chinese and Japanese that say how something is meant, and not what."""
 
 _COMPLAINS = re.compile(
-    r"(?:error|warn(?:ing)?|fehler\w*|erreur|npm (?:warn|err\w*)|fatal|报错|错误|エラー)[^:：\n]{0,20}[:：]",
+    r"(?:\w{0,40}error|\w{1,40}exception|warn(?:ing)?|fehler\w*|erreur|npm (?:warn|err\w*)|fatal|报错|错误|エラー)[^:：\n]{0,20}[:：]",
     re.IGNORECASE,
 )
 """Begins the message of a program."""

@@ -36,6 +36,12 @@ _ABBREVIATED = re.compile(
 )
 
 
+_DAY = re.compile(r"\b\d{1,2}\.$")
+_MONTH = re.compile(
+    r"(?:Jan(?:uar)?|Jänner|Feb(?:ruar)?|März?|Apr(?:il)?|Mai|Juni?|Juli?|Aug(?:ust)?|Sept?(?:ember)?|Okt(?:ober)?|Nov(?:ember)?|Dez(?:ember)?)\b"
+)
+
+
 class Passage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One piece of prose.
 
@@ -84,11 +90,16 @@ def sentences(text: str) -> list[str]:
     """The sentences of a paragraph; text without an end mark is one."""
     found: list[list[str]] = []
     for piece in _pieces(text):
-        if found and _ABBREVIATED.search(found[-1][-1]):
+        if found and (_ABBREVIATED.search(found[-1][-1]) or _is_date(found[-1][-1], piece)):
             found[-1].append(piece)
         else:
             found.append([piece])
     return [" ".join(parts) for parts in found]
+
+
+def _is_date(before: str, after: str) -> bool:
+    """True where a mark is that of a day's number: "am 15. März"."""
+    return _DAY.search(before) is not None and _MONTH.match(after) is not None
 
 
 def prose(text: str) -> Iterator[str]:
