@@ -34,6 +34,7 @@ _PLACEHOLDER = LazyPattern(
     r"(?:^|[^A-Za-z])(?:your|change[_-]?(?:me|it|this)|example|placeholder|redacted|masked|hidden|removed|omitted"
     r"|replace[_-]?(?:me|with|this)?|insert|todo|fixme|tbd|none|null|nil|undefined|true|false|env|getenv|secretref)(?:\d{0,3}$|[^A-Za-z0-9])"
     r"|your[_-]|[_-]here$|(?:[a-z][_-]|abc)123$|goes[_-]here|^(?:to-be|not-(?:yet-)?(?:set|given|known|used)|set-(?:in|by|at|via|this)|provided-(?:by|via|at|in)|see|ask|same-as|as-(?:in|for))(?:-|$)|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
+    r"|^\(\([\w.:/-]+\)\)$|^#\{|^@@\w+@@$|^\*[a-z_]+\d{0,2}$|\]\{\d+,?\d*\}"
     r"|^!(?-i:[A-Z]?[a-z_]+|[A-Z][a-z]+[A-Z][a-z]+|[A-Z]+[a-z]*)$|^__\w+__$|^%\w+%$|^(?:[A-Z]+_)*(?:PASS(?:WORD|WD)?|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]+)*$"
     r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^ENC[(\[]|^(?:vault|ssm|sops|file|keyvault|keyring|secretsmanager|bao):[/\w]|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
     re.IGNORECASE,
@@ -268,7 +269,7 @@ _SIGN = LazyPattern(r"[^\w\s.\-/]")
 _FIRST_SIGN = LazyPattern(r"[^\w\s/]")
 _OF_A_TEMPLATE = LazyPattern(
     r"\s|^\$[{(]|\$\{[^}]*\}|\$\([^)]*\)|\{\{|\}\}|%\(|://|</|[=-]>|\*{3}|•{2}|…|\.{3}|x{4}|^(?:--|\[secret|ENC[(\[]|#[0-9A-Fa-f]{3,8}$|%\w+%$|\{\w{2,16}\})"
-    r"|(?-i:[a-z]{3})\([\w.,'\"]*\)|^(?:<[\w .:/|-]*>|\[[\w .:/,-]*\]|\{+[\w .:/|-]*\}+|\([\w .:/-]*\))$|\\|\(\?|\[[^\[\]]{2,}\](?:[+*?{]|$)|\(\w+(?:\|\w+)+\)|\w-\w[^\[\]]*\]|\{\d+,?\d*\}",
+    r"|(?-i:[a-z]{3})\([\w.,$'\"]*\)|^(?:<[\w .:/|-]*>|\[[\w .:/,-]*\]|\{+[\w .:/|-]*\}+|\(+[\w .:/-]*\)+|[@#%$]?\{[^{}]*\}|([@#%$])\1.*\1\1)$|\\|\(\?|\[[^\[\]]{2,}\](?:[+*?{]|$)|\(\w+(?:\|\w+)+\)|\w-\w[^\[\]]*\]|\{\d+,?\d*\}",
     re.IGNORECASE,
 )
 """Parts of templates, references, masks and regular expressions."""
@@ -524,12 +525,15 @@ def is_sealed(value: str) -> bool:
     return value.startswith(("ENC[", "ENC("))
 
 
+_MASK_OR_EXPRESSION = LazyPattern(r"\*{3}|\]\{\d+,?\d*\}")
+
+
 def is_tangle(value: str) -> bool:
     """True for a quoted text with blanks that no one says: ``k|7&dW* z0^)Rq+H{2u Vn>~``."""
     return (
         len(value) >= 16
         and not is_sealed(value)
-        and "***" not in value
+        and not _MASK_OR_EXPRESSION.search(value)
         and mixed(value)
         and len(_STRONG_SYMBOL.findall(value)) >= 3
         and wordlike(value) < 0.3

@@ -222,6 +222,39 @@ _PASSWORDS = (
     ),
     form(
         "password",
+        '* "',
+        pattern=r"\* \"(?P<s>[^\"\n]{4,100})\"(?=[ \t]+(?:\*|-|\d[\d.]*)[ \t]*(?:\r?\n|$))",
+        line=r"(?m:^)[ \t]*[\w.@+-]{1,80}[ \t]+$",
+        examples=('# client server secret IP\nbob * "«Tanne99x» *'.replace("»", '»"'),),
+        others=('text * "two words" here', 'bob * "$PASS" *'),
+        accept=given,
+    ),
+    *(
+        form(
+            "password",
+            anchor,
+            pattern=rf"{anchor}[^\n]{{0,80}}\r?\n(?:[ \t]*#[^\n]*\n){{0,5}}[ \t]*[\"']?[\w.@+-]{{1,80}}[\"']?[ \t]+\S{{1,40}}[ \t]+{VALUE}(?=[ \t]+(?:\*|-|\d[\d.]*)|[ \t]*(?:\r?\n|$))",
+            examples=(f"# /etc/ppp/{anchor}\nbob * «Tanne99x» *",),
+            others=(f"vi /etc/ppp/{anchor}\nand then restart it", f"{anchor}\nbob * $PASS *"),
+            accept=lambda value: given(value) and mixed(value),
+        )
+        for anchor in ("chap-secrets", "pap-secrets")
+    ),
+    form(
+        "password",
+        "password ",
+        pattern=rf"(?m:^)[ \t]*(?:user|login|account|host|from|auth|port|tls)[ \t]+\S{{1,100}}\r?\n(?:[ \t]*[a-z_]{{2,30}}[ \t]+\S{{1,100}}\r?\n){{0,4}}[ \t]*password[ ]{{1,8}}{VALUE}(?=[ \t]*(?:\r?\n|$))",
+        back=200,
+        examples=("account acme\nhost h\nuser bob\npassword «Lampe.Wind»\n",),
+        others=(
+            "user bob\npassword $PASS\n",
+            "the user says\npassword required\n",
+            "user bob\npassword required\n",
+        ),
+        accept=given,
+    ),
+    form(
+        "password",
         " -u ",
         pattern=r"[ ](?-i:-U)[ ][\"']?[\w.\\/@-]{1,60}%(?P<s>[^\s\"'|;&<>$]{4,100})",
         line=r"(?<![\w.-])(?:net|smb\w+|winexe|wmic|rpcclient|nmblookup|samba-tool|ntlm_auth)(?:[ ]|$)[^\n|;&]*$",

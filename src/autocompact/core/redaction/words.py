@@ -96,6 +96,11 @@ def is_word(value: str) -> bool:
     return not (_NAMES.search(word) or _TYPE.match(word) or _SAID.fullmatch(word))
 
 
+_NUMBERED = frozenset(
+    "step level chapter phase part item line page question answer stage round week month year group case figure slide exercise lesson"
+    " unit task note rule point layer variant section paragraph release sprint ticket issue schritt stufe seite kapitel teil".split()
+)
+"""What texts number."""
 _FILES = LazyPattern(
     r"json|yaml|toml|conf|html|java|node|text|docx|xlsx|properties|local|cloud|group|tools|company|example|vault|short|long|weak|common|reused|mismatch|format|column|table"
 )
@@ -154,7 +159,7 @@ def are_two_words(value: str) -> bool:
 
 def _says_nothing(word: str) -> bool:
     lower = word.lower()
-    if lower in _OTHERS or lower in JOINING or is_common(word) or is_code_word(lower):
+    if lower in _OTHERS or lower in _NUMBERED or lower in JOINING or is_common(word) or is_code_word(lower):
         return False
     return not (_NAMES.search(word) or _TYPE.match(word) or _CAMEL.search(word) or _FILES.fullmatch(lower))
 
