@@ -311,3 +311,18 @@ def test_a_password_in_a_sentence_is_found_wherever_the_sentence_puts_it(text: s
 )
 def test_a_sentence_about_a_password_stays(text: str) -> None:
     assert find_secrets(text) == ()
+
+
+_BODY = "h05Q6/PW9cu2MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAxpinPassw0"
+
+
+@pytest.mark.parametrize("kind", ["PUBLIC KEY", "RSA PUBLIC KEY", "CERTIFICATE", "CERTIFICATE REQUEST"])
+@pytest.mark.parametrize("line_end", ["\n", "\\n"])
+def test_a_public_block_stays_and_what_stands_beside_it_does_not(kind: str, line_end: str) -> None:
+    block = line_end.join((f"-----BEGIN {kind}-----", *[_BODY] * 6, f"-----END {kind}-----"))
+    assert redact(f"{block}\npassword: Xk9!mmQz2p\n") == f"{block}\npassword: [secret: password]\n"
+
+
+def test_words_between_the_marks_of_a_public_block_make_none() -> None:
+    text = "-----BEGIN PUBLIC KEY-----\npassword Xk9mmQz2p\n-----END PUBLIC KEY-----"
+    assert "Xk9mmQz2p" not in redact(text)

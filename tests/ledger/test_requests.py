@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.core.messages import Text
+from autocompact.core.messages import Text, text_message
+from autocompact.ledger.extraction import extract
 from tests.core.talk import Talk
 
 
@@ -110,3 +111,9 @@ def test_a_correction_of_nothing_that_was_asked_is_about_the_request_before_or_n
 
     talk = Talk().user("Fix the rounding").agent("ok").user("Forget about the pagination").agent("x")
     assert [e.state for e in talk.entries("request")] == ["", ""]
+
+
+def test_an_order_that_is_nothing_but_a_note_is_no_request() -> None:
+    order = "<hook_prompt><system-reminder>The list of tasks is empty.</system-reminder></hook_prompt>"
+    log = [text_message(1, "user", "Fix the pump."), text_message(2, "user", order)]
+    assert [entry.text for entry in extract(log).entries if entry.kind == "request"] == ["Fix the pump."]

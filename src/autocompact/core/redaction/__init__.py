@@ -61,6 +61,11 @@ behind them), and the end of a line that a command goes on after."""
 _CODED = (r"\u001", r"\x1", r"\e[", r"\033[", "\\\n", "\\\r\n")
 """What of `_BREAK` begins with a backslash, at each of which that stops: so these are looked for before it."""
 
+_PUBLIC_BLOCK = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}(?:PUBLIC KEY|CERTIFICATE|CERTIFICATE REQUEST|CRL)-----(?:\s|\\[rnt]){1,20}+[A-Za-z0-9+/]{40}[A-Za-z0-9+/=\s\\]{1,40000}+-----END "
+)
+"""What everybody may read, in letters among which any name can stand by chance."""
+
 _ARGUMENTS = re.compile(
     r"\[\s{0,20}+(?:\\?[\"'][^\"'\\\n]{0,200}\\?[\"']\s{0,3}+,\s{0,20}+){1,40}+\\?[\"'][^\"'\\\n]{0,200}\\?[\"'],?\s{0,20}\]"
 )
@@ -163,6 +168,10 @@ def _without(text: str, breaks: Sequence[tuple[int, int]], *, glue: str = "") ->
 def _spans(text: str) -> tuple[Span, ...]:
     markers = [match.span() for match in _MARKER.finditer(text)] if "[secret: " in text else []
     masked = _MARKER.sub(lambda match: "\0" * len(match[0]), text) if markers else text
+    if "-----BEGIN " in masked:
+        markers += [match.span() for match in _PUBLIC_BLOCK.finditer(masked)]
+        masked = _PUBLIC_BLOCK.sub(lambda match: "\0" * len(match[0]), masked) if markers else masked
+        markers.sort()
     source = Source.of(masked, _ANCHORS)
     if source.has_no_anchor:  # nearly every text: only a token has none
         found = [*find_tokens(source)]
