@@ -181,9 +181,55 @@ def test_a_later_word_takes_the_place_of_the_rule_that_it_is_about(
     assert _rules(rule, later) == left
 
 
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize(
+    ("rule", "later"),
+    [
+        ("Never skip the tests.", "the tests are fine now"),
+        ("Never skip the tests.", "Actually the tests are good, go on"),
+        ("Run the tests before each push.", "There's no need to run the tests for this typo"),
+        ("Call me Sam.", "Always call me before you deploy anything."),
+        ("Never push to the release branch on Fridays.", "The release is on Monday."),
+        ("Never commit npm lockfiles.", "Use pnpm instead of npm."),
+        ("Run npm test before each push.", "Use pnpm instead of npm."),
+        ("No trailing spaces.", "Use tabs instead of spaces."),
+        ("Always answer me in German.", "Reply to customers in French."),
+    ],
+)
+def test_a_later_word_about_something_else_ends_no_rule(rule: str, later: str) -> None:
+    assert _rules(rule, later)[0] == rule
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'Never use the words "leverage and synergy" in error messages.',
+        "Error handling: always wrap errors in AppError.",
+        "Warning: never touch the prod database.",
+        "Passwords must never be logged.",
+        "All forms must use the shared validator.",
+        "Users must never be deleted from production.",
+        "Im Repo nutzen wir immer Tabs, keine Leerzeichen.",
+        "Hier bitte niemals direkt auf main pushen, das ist für alle wichtig.",
+        "Desde ahora usa siempre comillas simples, por favor, en la aplicación.",
+        "Auf main kommt nie ungeprüfter Code.",
+        "Abgabe ist am 15. März, bis dahin muss alles stehen.",
+    ],
+)
+def test_a_rule_that_looks_like_a_story_a_quote_or_an_error_stands_word_for_word(rule: str) -> None:
+    assert _rules(rule) == [rule]
+
+
+def test_a_sentence_that_is_quoted_in_part_is_a_rule_by_its_own_words() -> None:
+    told = 'The linter told me "you must never shadow a builtin here". Never shadow a builtin.'
+    assert _rules(told) == ["Never shadow a builtin."]
+
+
 def test_what_a_rule_gives_a_value_to() -> None:
     assert slot("Nenn mich Ann.") == "name"
     assert slot("The demo is on Friday.") == "when demo"
     assert slot("Commit messages in English") == "language of commit message"
     assert slot("Auf Deutsch antworten bitte") == "language"
     assert slot("Never push.") == ""
+    assert slot("Reply to customers in French.") == ""

@@ -11,7 +11,7 @@ What is told of something that happened, and of what a product does, is none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from autocompact.core.patterns import LazyPattern
@@ -37,9 +37,9 @@ _FACTS = LazyPattern(
     r"|[\w-]+s are (?:all |always |in |stored in )*(?:iso ?8601|utc|plural|singular|snake_case|camelcase|kebab-case|lower-?case|upper-?case|sorted|cents|integers)\b"
     r"|[\w-]+ (?:is|are) in (?:cents|utc|cet|metric|english|german|french|spanish)\b|the [\w./ -]{2,40} (?:is|are) (?:shared|read-?only|frozen|generated|protected|off[ -]limits|vendored)\b|[\w./-]+ (?:is|are) (?:protected|frozen|off[ -]limits|vendored|generated)\b"
     # what has its place
-    r"|(?:all |our |new |the )?(?!it\b|this\b|that\b|these\b|those\b|the \w+\b s)[\w ]{2,30}s (?:live|stay|go|belong|come|sit|are kept|are stored) (?:out of|in|into|through|next to|under|below|beside|behind|from|with|near)\b(?! (?:play|effect|being|contact|account|mind|handy|time|general|question|doubt|line with)\b)"
+    r"|(?:all |our |new |the )?(?!it\b|this\b|that\b|these\b|those\b)[\w ]{2,30}s (?:live|stay|go|belong|come|sit|are kept|are stored) (?:out of|in|into|through|next to|under|below|beside|behind|from|with|near)\b(?! (?:play|effect|being|contact|account|mind|handy|time|general|question|doubt|line with)\b)"
     r"|(?:all|any) [\w ]{2,30} (?:goes|go|comes|come|lives|stays|belongs) (?:out of|in|into|through|next to|under|from|via)\b"
-    r"|branch(?: name)?s?:|imports? sorted\b|backwards? compatib\w+ (?:matters|is a must)",
+    r"|branch names?:|imports? sorted\b|backwards? compatib\w+ (?:matters|is a must)",
     re.IGNORECASE,
 )
 """How things are done, from the beginning of a sentence."""
@@ -54,7 +54,7 @@ _ANYWHERE = LazyPattern(
     r"|\b(?:all|every|each) (?:\w+ ){1,4}?(?:in this (?:project|repo\w*|codebase) )?(?:are|is|gets?|has|have|needs?|uses?|comes? with) (?:a |an |integers?|stored|written|their |its )\b(?! \w+ (?:error|bug|problem|issue))|\bat no (?:point|time) (?:should|may|must)\b|\b(?:is|are) to be \w+(?:ed|en|t)\b|\b(?:is|are) (?:append-only|immutable)\b|^(?!.*\b(?:bug|problem|issue|error|what|how|why|where)\b)[\w ]{2,40} in (?:this|our) (?:project|repo\w*|codebase|team|company) (?:are|is|have|has|use|go|live|start|end)\b|\b(?:talk|speak|explain|write)\b[\w ]{0,20} (?:like|as if) (?:i'm|i am|i was|i were)\b|\bi (?:always|only) want\b|\b(?:do not|don't|dont) \w+ (?:\w+ )?so (?:much|often)\b|\bfollow(?:s)? the (?:scheme|pattern|convention|format|style)\b|\b(?:has|have) to keep working (?:on|with|in)\b|\bmust not (?:appear|show up|leave|be (?:changed|touched|renamed|deleted|logged|committed|printed))\b|\b(?:nobody|no one) (?:deploys|pushes|merges|touches|commits)\b|\bin all of (?:the|our|my)\b"
     r"|\b(?:before|after|on|for|with|in) (?:each|every|any) (?:single )?(?:commit|pr|pull request|push|merge|release|change|answer|reply|step|file|function|test|message|edit|deploy\w*)\b|\b(?:that |this )?(?:applies to|goes for|holds for) the (?:whole|entire) (?:project|repo|codebase)|\b(?:across|throughout) the (?:whole |entire )?(?:codebase|project|repo)"
     # by whom, with what
-    r"|\bplease(?: only)?[.!]*$(?<=powershell please)|\btreat (?:it|them|this|[\w/-]+) as\b|\b(?:refer to|address|call) (?:me|us|him|her|them|the [\w ]{2,20}) (?:as|by)\b|\bmy pronouns are\b|\buse [\w./ -]{2,20} throughout\b|\bkeep (?:those|these|the) (?:two|three|both) (?:strictly )?(?:separate|apart)"
+    r"|\btreat (?:it|them|this|[\w/-]+) as\b|\b(?:refer to|address|call) (?:me|us|him|her|them|the [\w ]{2,20}) (?:as|by)\b|\bmy pronouns are\b|\buse [\w./ -]{2,20} throughout\b|\bkeep (?:those|these|the) (?:two|three|both) (?:strictly )?(?:separate|apart)"
     r"|\bhouse style\b|\b(?:that's|that is|it's) settled\b|\bin (?:british|american|plain|simple) english\b|\bone \w+ \w+ per (?:commit|pr|file|function|line)\b|\b(?:in|using) (?:the )?imperative(?: mood)?\b"
     # dates
     rf"|\b(?:demo|release|freeze|launch|deadline|presentation|go-?live|review|exam|hand-?over|delivery|cut-?over)\b[^.!?]{{0,25}}\b(?:is|starts|begins|on|at|by|moved to)\b[^.!?]{{0,15}}\b(?:{_DAYS}|{_MONTHS} \d|tomorrow|today|\d{{1,2}}[:.]\d\d)|\bbe (?:done|ready|finished|delivered|live) (?:by|before|until)\b",
@@ -127,8 +127,7 @@ _EAST = LazyPattern(
 )
 
 _LONG = {
-    "pls": "please", "plz": "please", "dont": "don't", "cant": "can't", "wont": "won't", "doesnt": "doesn't", "isnt": "isn't",
-    "ur": "your", "im": "I'm",
+    "pls": "please", "plz": "please", "cant": "can't", "wont": "won't", "doesnt": "doesn't", "isnt": "isn't",
 }  # fmt: skip
 _SHORT = re.compile(rf"\b(?:{'|'.join(_LONG)})\b", re.IGNORECASE)
 
@@ -151,7 +150,7 @@ _TOLD = LazyPattern(
     # English
     r"^(?:it|this|that|these|those|there|he|she|they|what|why|how|when|where|who|is|are|was|were|did|does)\b|\b(?:yesterday|last (?:week|month|year|time|night)|used to|ago|anymore it|was|were|had|failed|broke|crashed|happened|tried|got an?|getting|thought|wondered)\b"
     # abroad
-    r"|\b(?:war|waren|hatte|hatten|wollte|wurde|wurden|schlägt|schlagen|abgestürzt|gestern|früher|était|étais|étaient|avait|avais|voulait|voulais|échoue|échouent|plante|hier|appelée?|falla|fallan|era|eran|estaba|quería|ayer|llama|falha|queria|estava|ontem|fallisce|voleva|ieri|пада\w+|хотел\w*|был\w*|вызывается|вчера|stürzt|stürzen|kommt|sagte|meinte|disait|arrivent?|depuis|decía|llegan?|desde|dizia|diceva|говорил\w*)\b|\b(?:ma|mon|mi|meine?|mein|mia|mio|my) (?:\w+ )?(?:voisine?|mère|père|sœur|frère|chef|patron|tía|tío|madre|padre|hermana|abuela|jefe|nachbar\w*|mutter|vater|schwester|bruder|oma|opa|boss|mother|father|sister|brother|neighbou?r)\b|止ま|できなかった|できたことが|崩溃|总是说|出错|落ち|起き|失败|报错|被调用|以前|昨天|ました|でした|失敗し|呼ばれ|ていた|昨日",
+    r"|\b(?:war|waren|hatte|hatten|wollte|wurde|wurden|schlägt|schlagen|abgestürzt|gestern|früher|était|étais|étaient|avait|avais|voulait|voulais|échoue|échouent|plante|hier (?:soir|matin)|appelée?|falla|fallan|era|eran|estaba|quería|ayer|se llama|falha|queria|estava|ontem|fallisce|voleva|ieri|пада\w+|хотел\w*|был\w*|вызывается|вчера|stürzt|stürzen|kommt\b[^.!?]*\ban|sagte|meinte|disait|arrivent?|depuis (?:la mise|le passage|que)|decía|llegan?|desde (?:la|el|que)|dizia|diceva|говорил\w*)\b|\b(?:ma|mon|mi|meine?|mein|mia|mio|my) (?:\w+ )?(?:voisine?|mère|père|sœur|frère|tía|tío|madre|padre|hermana|abuela|nachbar\w*|mutter|vater|schwester|bruder|oma|opa|mother|father|sister|brother|neighbou?r)\b|止ま|できなかった|できたことが|崩溃|总是说|出错|落ち|起き|失败|报错|被调用|以前|昨天|ました|でした|失敗し|呼ばれ|ていた|昨日",
     re.IGNORECASE,
 )
 """Words of what happened, or is the case once."""
@@ -169,15 +168,16 @@ _OF_ONESELF = LazyPattern(
 """Begins what people tell of themselves and others."""
 
 _PRODUCT = LazyPattern(
-    r"^(?:\w+['’]?\s?){0,2}\b(?:buttons?|passwords?|forms?|pages?|app|fields?|users?|players?|spieler\w*|nutzer\w*|benutzer\w*|joueurs?|utilisateurs?|jugador\w*|usuarios?|modals?|dialogs?|screens?|menus?|cart|basket|sidebar|popup|warenkorb|panier|carrito|carrinho|carrello|knopf|schaltfläche|formular\w*|seite|anwendung|passwör\w+|feld|felder|boutons?|formulaires?|mots? de passe|champs?|botón|botones|contraseñas?|formularios?|página|campos?|botão|botões|senhas?|pulsant[ei]|кнопк\w+|парол\w+|форм[аы])\b"
+    r"^(?!(?:all|every|each|any|no|new|alle[rs]?|jede[rsmn]?|keine?|tous|toutes|chaque|aucune?|tod[oa]s|cada|ning[uú]n\w*|ogni|tutt[ieao]|кажд\w+|все)\b)(?!.*\b(?:log(?:s|ged|ging)?|commit\w*|hard-?cod\w+|print\w*|expos\w+|delet\w+|push\w*|production|prod|repo\w*|source code|gelöscht|geloggt|protokolliert|supprim\w+|journa\w+|borr\w+|elimin\w+|regist\w+)\b)(?:\w+['’]?\s?){0,2}\b(?:buttons?|passwords?|forms?|pages?|app|fields?|users?|players?|spieler\w*|nutzer\w*|benutzer\w*|joueurs?|utilisateurs?|jugador\w*|usuarios?|modals?|dialogs?|screens?|menus?|cart|basket|sidebar|popup|warenkorb|panier|carrito|carrinho|carrello|knopf|schaltfläche|formular\w*|seite|anwendung|passwör\w+|feld|felder|boutons?|formulaires?|mots? de passe|champs?|botón|botones|contraseñas?|formularios?|página|campos?|botão|botões|senhas?|pulsant[ei]|кнопк\w+|парол\w+|форм[аы])\b"
     r"[^.!?]{0,30}\b(?:must|should|shall|may|can|cannot|can't|needs?|has to|have to|darf|dürfen|soll|sollen|muss|müssen|doi(?:t|vent)|deben?|nunca|deve|devono|devem|должн\w+|никогда|всегда)\b"
     r"|(?:用户|玩家|按钮|密码|表单|页面|购物车)[^。！？]{0,10}(?:绝不能|不能|必须|不得)|(?:ユーザー|カート|ボタン|パスワード|フォーム|画面)[^。！？]{0,14}(?:てはいけない|ならない|必ず|常に)",
     re.IGNORECASE,
 )
-"""What a product is to do, by its subject: "Passwords must have 12 characters"."""
+"""What a product is to do, by its subject: "Passwords must have 12 characters"; not "must never be logged", which whoever works
+on it has to see to, and not what holds of all of a kind."""
 
 _TAKEN_BACK = LazyPattern(
-    r"\b(?:forget (?:what i said|the (?:thing|rule|bit|part)|that) about|(?:i've |i have |i )?changed my mind (?:about|on)|(?:scratch|scrap) (?:what i said about|the)|we(?:'ve| have)? dropped|never ?mind (?:the|what i said about)|vergiss (?:das mit|was ich (?:über|zu)\b[^,.]{0,20}?(?=de[nmr]|die|das)|die|das)|olvida lo de(?:l)?|oublie (?:ce que j'ai dit (?:sur|à propos de)|le|la|les)|esquece (?:o que eu disse sobre|o|a)|dimentica (?:quello che ho detto su|il|la|i|gli)|забудь (?:про|о|об))\s+([^,.;!?\n]{2,60})"
+    r"\b(?:forget (?:what i said|the (?:thing|rule|bit|part)|that) about|(?:i've |i have |i )?changed my mind (?:about|on)|(?:scratch|scrap) what i said about|vergiss (?:das mit|was ich (?:über|zu)\b[^,.]{0,20}?(?=de[nmr]|die|das)|die|das)|olvida lo de(?:l)?|oublie (?:ce que j'ai dit (?:sur|à propos de)|le|la|les)|esquece (?:o que eu disse sobre|o|a)|dimentica (?:quello che ho detto su|il|la|i|gli)|забудь (?:про|о|об))\s+([^,.;!?\n]{2,60})"
     r"|(?:之前|刚才)说的([^，。！？]{1,20})作废",
     re.IGNORECASE,
 )
@@ -197,11 +197,15 @@ _FINE = LazyPattern(
     re.IGNORECASE,
 )
 _NAME = LazyPattern(
-    r"\b(?:call me|address me as|nenn(?:e|en sie)? mich|appelle[zr]?-moi|ll[aá]mame|chiamami|me chama de|me chame de|зови меня)\b|叫我|呼んで",
+    r"\b(?:call me (?!when|if|before|after|once|whenever|first|back|at|on|in|later|out|for|about|to)\b|address me as|nenn(?:e|en sie)? mich|appelle[zr]?-moi|ll[aá]mame|chiamami|me chama de|me chame de|зови меня)\b|叫我|呼んで",
+    re.IGNORECASE,
+)
+_SOME_CASES = LazyPattern(
+    r"\b(?:if|when|where|unless|for|to (?!me\b|english\b|german\b|french\b|spanish\b|chinese\b|japanese\b|\w+day\b)\w+|customers?|clients?|users?|each|every|wenn|falls|für|kunden|si|quand|pour|aux|cuando|para|clientes|se|quando|per|если|для)\b|如果|客户|場合|お客",
     re.IGNORECASE,
 )
 _EVENT = LazyPattern(
-    rf"\b(?P<event>demo|release|freeze|launch|deadline|presentation|go-?live|exam|handover|delivery|vorführung|abgabe|präsentation|termin|démo|livraison|réunion|présentation|entrega|reunión|presentación|consegna|riunione|демо|релиз)\b[^.!?]{{0,40}}?\b(?:{_DAYS}|{_MONTHS} \d|tomorrow|\d{{1,2}}[:.]\d\d|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo|lunedì|martedì|mercoledì|giovedì|venerdì|понедельник|вторник|сред[уа]|четверг|пятниц[уа])",
+    rf"{_LEAD}(?:(?:the|our|my|this|that|die|der|das|unsere?|la|le|l'|notre|el|nuestra|o|a|il) ?)?(?:\w+ )?(?P<event>demo|release|freeze|launch|deadline|presentation|go-?live|exam|handover|delivery|vorführung|abgabe|präsentation|termin|démo|livraison|réunion|présentation|entrega|reunión|presentación|consegna|riunione|демо|релиз)\b[^.!?]{{0,40}}?\b(?:{_DAYS}|{_MONTHS} \d|tomorrow|\d{{1,2}}[:.]\d\d|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo|lunedì|martedì|mercoledì|giovedì|venerdì|понедельник|вторник|сред[уа]|четверг|пятниц[уа])",
     re.IGNORECASE,
 )
 _WRITTEN_IN = LazyPattern(
@@ -214,12 +218,12 @@ _ANSWERS_IN = LazyPattern(
 )
 
 FUNCTION = re.compile(
-    r"不要|不准|不许|请|現在|现在|以后|可以|不用|别|所有|一律|总是|永远|必须|了|吧|都|しないで(?:ください)?|ないで(?:ください)?|してください|てください|ください|もう|やっぱり|して(?:も)?いい(?:です)?(?:よ)?|ても?いい(?:です)?(?:よ)?|です|ます|は|を|も|よ"
+    r"絶対に|不要|不准|不许|请|現在|现在|以后|可以|不用|别|所有|一律|总是|永远|必须|了|吧|都|しないで(?:ください)?|ないで(?:ください)?|してください|てください|ください|もう|やっぱり|して(?:も)?いい(?:です)?(?:よ)?|ても?いい(?:です)?(?:よ)?|です|ます|は|を|に|も|よ"
 )
 """Words of Chinese and Japanese that say how something is meant, and not what."""
 
 _COMPLAINS = re.compile(
-    r"(?:\w{0,40}error|\w{1,40}exception|warn(?:ing)?|fehler\w*|erreur|npm (?:warn|err\w*)|fatal|报错|错误|エラー)[^:：\n]{0,20}[:：]",
+    r"(?:error|\w{1,40}error|\w{1,40}exception|fehler(?:meldung)?|erreur|npm (?:warn|err\w*)|fatal|报错|错误|エラー) ?[:：]",
     re.IGNORECASE,
 )
 """Begins the message of a program."""
@@ -324,16 +328,21 @@ def allows_again(sentence: str) -> bool:
     return _FINE.found_in(sentence)
 
 
-def is_prohibition(rule: str) -> bool:
+def forbids(rule: str) -> bool:
     """True if the rule says that there is to be none of something: "no emojis pls"."""
     return _ENDS.found_in(rule) or _NONE_OF.found_in(rule)
 
 
 def slot(rule: str) -> str:
-    """What a rule gives a value to, so that another value takes its place: the user's name, the day of the demo; "" for none."""
+    """What a rule gives a value to, so that another value takes its place: the user's name, the day of the demo; "" for none.
+
+    A prohibition gives none, nor does what holds for some cases ("reply to customers in French").
+    """
+    if _NONE_OF.found_in(rule) or _SOME_CASES.found_in(rule):
+        return ""
     if _NAME.found_in(rule):
         return "name"
-    if (event := _EVENT.search(rule)) is not None:
+    if (event := _EVENT.match(rule)) is not None:
         return f"when {event['event'].lower()}"
     if (written := _WRITTEN_IN.search(rule)) is not None:
         return f"language of {written['what'].lower().rstrip('s')}"
@@ -365,10 +374,27 @@ def clauses(sentence: str) -> Iterator[str]:
     yield sentence[start:]
 
 
-def without_handed_over(text: str) -> str:
-    """``text`` without what it quotes to have it translated, corrected or judged: these are nobody's rules."""
+def handed_over(text: str) -> tuple[str, ...]:
+    """What a text quotes to have it translated, corrected or judged, each with its marks on one line: nobody's rules."""
     quotes = any(mark in text for mark in "'\"“«„「『")
-    return _QUOTE.sub("…", text) if quotes and _HANDED_OVER.found_in(text) else text
+    if not quotes or not _HANDED_OVER.found_in(text):
+        return ()
+    return tuple(" ".join(found[0].replace("’", "'").split()) for found in _QUOTE.finditer(text))
+
+
+def own_words(sentence: str, quotes: Iterable[str]) -> str:
+    """The sentence without the ``quotes``, also where it ends or begins within one; "" if it has no other words."""
+    for quote in quotes:
+        if sentence.strip(_MARKS) in quote:
+            return ""
+        before, begins, _ = sentence.replace(quote, "…").partition(quote[: min(_KNOWN_BY, len(quote) // 2)])
+        sentence = f"{before}…" if begins else before
+    return sentence
+
+
+_MARKS = " .!?。！？'\"“”«»„「」『』"
+_KNOWN_BY = 12
+"""Characters by which a quote is known that goes on in the next sentence."""
 
 
 def tells_a_story(sentence: str) -> bool:

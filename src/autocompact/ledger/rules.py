@@ -26,16 +26,17 @@ from autocompact.ledger.conventions import (
     allows_again,
     asks_for_good,
     clauses,
+    forbids,
+    handed_over,
     is_of_a_product,
-    is_prohibition,
     outright,
+    own_words,
     replaced,
     slot,
     spelled_out,
     states_convention,
     taken_back,
     tells_a_story,
-    without_handed_over,
 )
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.passages import Passage, passages, sentences
@@ -163,7 +164,7 @@ _NOT_A_RULE = LazyPattern(
     re.IGNORECASE,
 )
 _WITHDRAWS = LazyPattern(
-    r"\b(?:no longer|no need (?:to|for)|not any ?more|anymore|forget (?:the|that|about|what i said)|scrap|drop the|lift(?:ed)?|ignore (?:the|my|what i said)|(?:rule|restriction|ban) (?:is )?(?:gone|lifted|off|over|withdrawn|no longer)|you (?:may|can) (?:now|again)|now (?:you )?(?:may|can)|is (?:now )?(?:allowed|ok|okay|fine)(?: now| again)?"
+    r"\b(?:no longer|no need (?:to|for)\b[^.!?]*\b(?:any ?more|from now on|now|again)|not any ?more|anymore|forget (?:the|that|about|what i said)|scrap|drop the|lift(?:ed)?|ignore (?:the|my|what i said)|(?:rule|restriction|ban) (?:is )?(?:gone|lifted|off|over|withdrawn|no longer)|you (?:may|can) (?:now|again)|now (?:you )?(?:may|can)|is (?:now )?(?:allowed|ok|okay|fine)(?: now| again)?"
     r"|nicht mehr|vergiss|gilt nicht|aufgehoben|du (?:darfst|kannst) (?:jetzt|nun|wieder)|oublie|ne (?:\w+ ){1,3}plus|tu peux (?:maintenant|désormais|à nouveau)|olvida|ya no|ahora puedes|puedes (?:ahora|ya)|esquece|dimentica|забудь|больше не)\b"
     r"|不再|不用再|忘(?:掉|了)|取消|现在可以|もう(?:必要|いい|しなくて)|忘れて|やめて(?:いい|よい)|今は(?:ても)?いい|더 ?이상|이제 ?(?:해도|괜찮)",
     re.IGNORECASE,
@@ -290,6 +291,17 @@ _MODAL = frozenset(
 )
 
 
+_USING = frozenset(
+    terms(
+        "use using add adding write writing put include have make new more reply replies answer answers verwende verwenden benutze benutzen nutze utilise utiliser uses usa usar"
+    )
+)
+"""What a prohibition says beside the thing that it forbids, and a permission of that thing need not."""
+
+_LITTLE = 1
+"""Words of a rule beside what it is to use: "for everything", "for indentation"."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A standing instruction as it was said.
@@ -314,7 +326,8 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
         text: words of the user, or of whoever gives the orders.
         strict: take only sentences that say plainly that they last, as for a long file of instructions.
     """
-    found = [*passages(text if strict else without_handed_over(text))]
+    found = [*passages(text)]
+    quotes = () if strict else handed_over(text)
     is_long = not strict and _is_long_task(found)
     for passage in found:
         if not strict and _is_labelled(passage):
@@ -325,14 +338,14 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
         about = passage.about if len(passage.about) < 80 and _LASTING.found_in(passage.about) else ""
         for before, sentence in _with_context(passage.text):
             said = sentence.strip(' -*#>\t|"')
-            whole = f"{about}: {said}" if about else said
-            if len(said) > LONGEST:
+            told = own_words(said, quotes) if quotes else said
+            if len(said) > LONGEST or not told or (of_work and not _limits_work(told)):
                 continue
-            if of_work and not _limits_work(said):
-                continue
-            stands = is_rule(whole, strict=strict) or (listed and _is_directive(said))
-            permits = not strict and (_permits(said) or allows_again(said))
+            under = f"{about}: " if about else ""
+            stands = is_rule(f"{under}{told}", strict=strict) or (listed and _is_directive(told))
+            permits = not strict and (_permits(told) or allows_again(told))
             if stands or permits:
+                whole = f"{under}{said}"
                 if before and _POINTS_BACK.begins(said) and len(before) + len(whole) < LONGEST:
                     whole = f"{before} {whole}"
                 yield Rule(text=whole, permits=permits, stands=stands, about=_about(taken_back(said) or said))
@@ -434,7 +447,8 @@ def is_rule(sentence: str, *, strict: bool = False) -> bool:
         return False
     if not (_sounds_like_a_rule(sentence, strict=strict) or (not strict and states_convention(sentence))):
         return False
-    return not any(pattern.search(sentence) for pattern in (_MUSES, _PASTED, _PASSING, _CASE))
+    passes = _PASSING.found_in(sentence) and not _DEADLINE.found_in(sentence)
+    return not (passes or any(pattern.search(sentence) for pattern in (_MUSES, _PASTED, _CASE)))
 
 
 def _sounds_like_a_rule(sentence: str, *, strict: bool) -> bool:
@@ -627,8 +641,24 @@ def _key(text: str) -> str:
 
 
 def _may_end(rule: Rule, earlier: Rule) -> bool:
-    """True unless ``rule`` only says that something is fine, and ``earlier`` does not forbid it."""
-    return _permits(rule.text) or is_prohibition(earlier.text) or _PROHIBITS.found_in(earlier.text)
+    """True unless ``rule`` only says that something is fine, and that thing alone is not what ``earlier`` forbids.
+
+    "Emojis are fine after all" ends "never use emojis"; "the tests are fine now" does not end "never skip the tests".
+    """
+    if _permits(rule.text) or taken_back(rule.text):
+        return True
+    prohibits = forbids(earlier.text) or _PROHIBITS.found_in(earlier.text)
+    return prohibits and earlier.about - _USING <= rule.about
+
+
+def _gives_up(gone: frozenset[str], earlier: Rule) -> bool:
+    """True if ``earlier`` is little more than to use what was given up: "use npm for everything", not "run npm test before ..."."""
+    return (
+        bool(gone)
+        and gone <= earlier.about
+        and len(earlier.about - gone - _USING) <= _LITTLE
+        and not forbids(earlier.text)
+    )
 
 
 def _replace(kept: dict[str, _Kept], rule: Rule) -> bool:
@@ -642,7 +672,7 @@ def _replace(kept: dict[str, _Kept], rule: Rule) -> bool:
         if (
             (rule.permits and shared / smaller >= ENDED and _may_end(rule, one.rule))
             or (same and same == slot(one.rule.text))
-            or (gone and gone <= one.rule.about and not rule.permits)
+            or (_gives_up(gone, one.rule) and not rule.permits)
             or (language and _LANGUAGE.found_in(one.rule.text) and shared and not rule.permits)
             or shared / larger >= SAID_ANEW
         ):

@@ -169,9 +169,8 @@ def _spans(text: str) -> tuple[Span, ...]:
     markers = [match.span() for match in _MARKER.finditer(text)] if "[secret: " in text else []
     masked = _MARKER.sub(lambda match: "\0" * len(match[0]), text) if markers else text
     if "-----BEGIN " in masked:
-        markers += [match.span() for match in _PUBLIC_BLOCK.finditer(masked)]
-        masked = _PUBLIC_BLOCK.sub(lambda match: "\0" * len(match[0]), masked) if markers else masked
-        markers.sort()
+        markers = sorted((*markers, *(match.span() for match in _PUBLIC_BLOCK.finditer(masked))))
+        masked = _PUBLIC_BLOCK.sub(lambda match: "\0" * len(match[0]), masked)
     source = Source.of(masked, _ANCHORS)
     if source.has_no_anchor:  # nearly every text: only a token has none
         found = [*find_tokens(source)]
