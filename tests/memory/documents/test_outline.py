@@ -87,3 +87,8 @@ def test_else_it_goes_to_the_end(closed: str):
     lines = f"# H\n\n{closed}".split("\n")
     assert outline(lines).end == len(lines)
     assert outline([]).end == 0
+
+
+def test_lines_with_a_tab_behind_blanks_are_what_the_parser_says() -> None:
+    lines = ["# H", "text", "", " \tcode", "# I"]
+    assert sorted(flat(outline(lines).root)) == sorted(parsed(lines))
