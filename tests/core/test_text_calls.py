@@ -151,6 +151,23 @@ def test_the_editor_of_swe_agent_names_the_file_that_its_edits_leave_out() -> No
     ]
 
 
+def test_a_block_of_an_agent_that_calls_tools_by_its_api_is_for_a_person_to_read() -> None:
+    """The notice behind it, "/exit" was typed, is not its result."""
+    offered = [
+        text_message(3, "assistant", "We could print:\n```\nFiles changed since the checkpoint\n```"),
+        text_message(4, "user", "<command-name>/exit</command-name>", synthetic=True),
+    ]
+    assert calls([text_message(1, "user", "Fix it."), *offered]) == [
+        ("bash", {"command": "Files changed since the checkpoint"})
+    ]
+    log = [
+        text_message(1, "user", "Fix it."),
+        Message(seq=2, role="assistant", parts=(ToolCall(id="1", name="Bash", arguments="{}"),)),
+        *offered,
+    ]
+    assert [call.name for message in with_calls(log) for call in message.calls] == ["Bash"]
+
+
 def test_several_calls_of_one_message_are_several_and_the_result_answers_the_last() -> None:
     log = said("Look.", f"{OPENHANDS}\nand\n{OPENHANDS}", "EXECUTION RESULT of [terminal]:\na.py")
     assert len(calls(log)) == 2

@@ -19,7 +19,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from autocompact.core.messages import Message, Part, Text, ToolCall, ToolResult, decoded
-from autocompact.core.spoken import RESULT
+from autocompact.core.spoken import RESULT, is_result
 
 _FUNCTION = re.compile(r"<(?:function=(?P<bare>[\w.-]{1,80})|invoke name=\"(?P<quoted>[\w.-]{1,80})\")>")
 _PARAMETER = re.compile(r"<(?P<tag>parameter)(?:=| name=\")(?P<name>[\w.-]{1,80})\"?>")
@@ -59,18 +59,22 @@ _Call = tuple[str, Mapping[str, object]]
 def with_calls(messages: Iterable[Message]) -> Iterator[Message]:
     """``messages``, those in which an agent wrote its calls as text with a part for each call and each result.
 
-    A code block is a call only if a result follows: the same may be written for a person to read. A result that looks
-    like a person's words is one only after a call.
+    A code block is a call only if a result follows: the same may be written for a person to read, and an agent that has
+    called tools by its API writes blocks for nobody else (what follows is a notice then, that "/exit" was typed say). A
+    result that looks like a person's words is one only after a call.
     """
     opened = ""
     pending = ""
+    by_api = False
     for message, following in pairwise(chain(messages, (_END,))):
         if pending and _is_answer(message):
             opened = _opened(message.text, opened)
             message = _result(message, call=pending)
         pending = ""
+        by_api = by_api or bool(message.calls)
         if message.role == "assistant" and not message.calls:
-            prose, calls = _parsed(message.text, answered=_is_answer(following), opened=opened)
+            answered = not by_api and _is_answer(following)
+            prose, calls = _parsed(message.text, answered=answered, opened=opened)
             if calls:
                 message = _calling(message, prose=prose, calls=calls)
                 pending = message.calls[-1].id
@@ -81,7 +85,7 @@ def _is_answer(message: Message) -> bool:
     """True if a message after a call brings its result."""
     if message.role != "user" or message.results or not (text := message.text):
         return False
-    return not message.is_request or _HEADED.match(text) is not None
+    return message.synthetic or is_result(text) or _HEADED.match(text) is not None
 
 
 def _opened(text: str, before: str) -> str:
