@@ -64,6 +64,25 @@ def test_an_answer_that_closes_a_turn_is_worth_more_than_a_thought() -> None:
     assert closing > 2 * thought
 
 
+@pytest.mark.parametrize("answer", ["Yes: the handler of", "The figures of the report do add up, in"])
+def test_what_answers_the_question_is_worth_more_than_what_stands_beside_it(answer: str) -> None:
+    spoken = _spoken(
+        f"{answer} `queue.py` counts every call.",
+        "The writer in `store.py` counts every block, and the parser.",
+        voice="closing",
+    )
+    asked = "do the figures in the report add up?"
+    plain, answered = (find_findings(spoken, asked=requests) for requests in ((), (asked,)))
+    need = {entry.seq: entry.need for entry in answered}
+    assert need[1] > 1.2 * {entry.seq: entry.need for entry in plain}[1]
+    assert need[2] == {entry.seq: entry.need for entry in plain}[2]
+    # words on the way close nothing, and by a long text nothing is asked
+    on_the_way = _spoken(f"{answer} `queue.py` counts every call.")
+    assert find_findings(on_the_way, asked=[asked]) == find_findings(on_the_way)
+    text = " ".join(f"figure{number} report" for number in range(50))
+    assert find_findings(spoken, asked=[text]) == find_findings(spoken)
+
+
 def test_later_turns_are_worth_more() -> None:
     old = Spoken(
         seq=1,

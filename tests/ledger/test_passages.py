@@ -35,6 +35,28 @@ def test_rows_of_a_table_are_told_without_its_head() -> None:
     assert _told(table) == ["a.py — done; b.py — open"]
 
 
+def test_rows_of_numbers_are_told_with_the_names_of_their_columns() -> None:
+    rows = "| id | in | out |\n|---|---|---|\n| m1 | 3 | 24 |\n| m2 | 1 | 29 |\n"
+    assert _told(f"Three calls:\n\n{rows}\nThat is all.\n- a point") == [
+        "Three calls (id — in — out): m1 — 3 — 24; m2 — 1 — 29",
+        "That is all.",
+        "a point",
+    ]
+    assert _told(rows) == ["id — in — out: m1 — 3 — 24; m2 — 1 — 29"]
+    # what a long heading would push out of the account says less than the columns
+    assert _told(f"## {'A very long heading ' * 6}\n{rows}")[0].startswith("id — in — out: m1")
+
+
+def test_a_line_of_code_is_told_with_the_sentence_that_leads_to_it() -> None:
+    assert _told("Yes, it adds up:\n\n```\nwrite + output = 110\n```\nThe rest is read.") == [
+        "Yes, it adds up: `write + output = 110`",
+        "The rest is read.",
+    ]
+    for code in ("a = 1\nb = 2", "`a`", "x" * 121, ""):
+        assert _told(f"It is:\n```\n{code}\n```\nDone.") == ["It is: Done."]
+    assert _told("It is.\n```\nmake test\n```\nDone.") == ["It is. Done."]
+
+
 def test_code_rules_and_drawings_say_nothing() -> None:
     assert _told("Before.\n```python\nx = 1\n```\n---\n│ a │\nAfter.") == ["Before.", "After."]
     assert _told("```\nnever closed") == []

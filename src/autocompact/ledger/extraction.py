@@ -191,7 +191,8 @@ def _in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 def _account(found: Scan, *, with_findings: bool) -> list[Entry]:
     """What was said that a reader needs: of an agent its findings, of a chat the facts."""
     if len(found.calls) * CHAT > found.turns or _is_of_programs(found.said):
-        return find_findings(found.spoken) if with_findings else []
+        asked = [words.text for words in found.said if words.by in ("user", "lead")]
+        return find_findings(found.spoken, asked=asked) if with_findings else []
     return find_facts([words for words in found.said if words.by not in ("program", "client", "summary")])
 
 

@@ -24,7 +24,7 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.terms import terms
 from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
-from autocompact.ledger.passages import LONGEST, Passage, passages, prose, sentences
+from autocompact.ledger.passages import LONGEST, LONGEST_ABOUT, Passage, passages, prose, sentences
 from autocompact.ledger.sightings import Spoken, Voice
 
 _CUES: tuple[LazyPattern, ...] = tuple(
@@ -124,6 +124,18 @@ VOICES: Mapping[Voice, float] = {"closing": 1.5, "assistant": 1.0, "reasoning": 
 """What words count by where they stand: an answer that closes a turn, words on the way, thoughts, a sub-agent's report."""
 
 
+_ANSWERS = 0.5
+"""What a passage that answers, or takes up the words of the request, is worth beyond another, as a share."""
+
+_ANSWER = LazyPattern(
+    r"(?:yes|no|correct|exactly|right|not (?:quite|exactly|really|yet|necessarily)|you're right|good (?:point|question|catch)"
+    r"|ja|nein|doch|genau|richtig|oui|non|exact(?:ement)?|sí|correcto|exacto|sì|esatto|sim|não|да|нет|верно)\s*[,.!:;—–-]|是的|不是|没错|对[，。！]|はい|いいえ|네[,.]|아니",
+    re.IGNORECASE,
+)
+
+_ASKED, _QUESTION = 600, 40
+"""Characters of a request that are looked at, and words of one that asks for something; a longer one is a text."""
+
 SAID_BEFORE = 0.1
 """Share of its worth that a passage keeps of which everything was said before."""
 
@@ -137,12 +149,17 @@ class _Candidate:
     terms: frozenset[str]
 
 
-def find_findings(spoken: Sequence[Spoken], *, most: int = 400) -> list[Entry]:
+def find_findings(spoken: Sequence[Spoken], *, asked: Sequence[str] = (), most: int = 400) -> list[Entry]:
     """The passages that say most, with ``need`` as their worth; the one that comes first in need is the best.
 
     A passage loses worth by what better or later ones already say, so a choice in order of need has little repetition.
+
+    Args:
+        spoken: the agent's words.
+        asked: the requests, one for each turn: what answers one in its words is worth more.
+        most: findings at most.
     """
-    candidates = _candidates(spoken, _MOST)
+    candidates = _candidates(spoken, _MOST, asked=asked)
     seen = Counted(term for candidate in candidates for term in candidate.terms)
     rare = {term: 1 / (1 + math.log(count)) for term, count in seen.items()}
     chosen = _without_repetition(candidates, rare, most=most)
@@ -206,7 +223,7 @@ def _undiscounted(findings: Sequence[Entry]) -> dict[str, float]:
     return worth
 
 
-def _candidates(spoken: Sequence[Spoken], most: int) -> list[_Candidate]:
+def _candidates(spoken: Sequence[Spoken], most: int, *, asked: Sequence[str]) -> list[_Candidate]:
     """The latest passages that could be told, in order; what is older than ``most`` is not even scored."""
     total = sum(len(words.text) for words in spoken) or 1
     last_turn = spoken[-1].turn if spoken else 0
@@ -215,17 +232,34 @@ def _candidates(spoken: Sequence[Spoken], most: int) -> list[_Candidate]:
     for words in reversed(spoken):
         recency = 0.2 + 0.4 * math.exp(-4 * (1 - so_far / total)) + 0.4 * 0.75 ** (last_turn - words.turn)
         so_far -= len(words.text)
+        question = _question(words, asked)
         for kept in filter(None, map(_lasting, reversed([*passages(words.text)]))):
             order -= 1
             found = frozenset(terms(kept.text))
             if len(found) >= 3:
-                worth = VOICES[words.voice] * recency * _weight(kept)
+                answers = 1 + _ANSWERS * _answers(kept.told, found, question=question)
+                worth = VOICES[words.voice] * recency * _weight(kept) * answers
                 latest_first.append(_Candidate(kept, words.seq, order, worth, found))
         if len(latest_first) >= most:
             break
     for candidate in latest_first:
         candidate.order += 1 - order
     return latest_first[:most][::-1]
+
+
+def _question(words: Spoken, asked: Sequence[str]) -> frozenset[str]:
+    """The words of the request that these close; none of a text, which asks for nothing by most of its words."""
+    if words.voice != "closing" or not 0 < words.turn <= len(asked):
+        return frozenset()
+    found = frozenset(terms(asked[words.turn - 1][:_ASKED]))
+    return found if len(found) <= _QUESTION else frozenset()
+
+
+def _answers(told: str, found: frozenset[str], *, question: frozenset[str]) -> float:
+    """How much a passage looks like the answer, 0.0 to 1.0: half of the words of the question are as good as all."""
+    if not question:
+        return 0.0
+    return 1.0 if _ANSWER.begins(told) else min(1.0, 2 * len(question & found) / len(question))
 
 
 def announces(sentence: str) -> bool:
@@ -239,7 +273,7 @@ def _lasting(passage: Passage) -> Passage | None:
     text = clipped(" ".join(kept), 2 * LONGEST)
     if _EMPTY.begins(text) or len(text) < (18 if text.isascii() else 8):
         return None
-    about = passage.about if len(passage.about) < 120 else ""
+    about = passage.about if len(passage.about) < LONGEST_ABOUT else ""
     if not only_intends(about):
         return Passage(text=text, about=about)
     # below "Checking the results:" stand results, below "I'll change two things:" what is intended too

@@ -16,6 +16,15 @@ from autocompact.core.strides import worded
 LONGEST = 360
 """Characters of a passage; a longer paragraph is cut between sentences."""
 
+LONGEST_ABOUT = 120
+"""Characters of what a passage is about, from which on it is left out of an account."""
+
+CELL = " — "
+"""Between the cells of a row."""
+
+_SHOWN = 120
+"""Characters of a line of code that is told with the sentence before it."""
+
 _SENTENCE = 8_192
 """Characters of a sentence. What has no end mark for longer is none, and each expression that looks at it takes its time."""
 
@@ -68,12 +77,15 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def passages(text: str) -> Iterator[Passage]:
     """The passages of a Markdown or plain text, in order; short items of one list together."""
-    heading = lead = ""
+    heading = lead = columns = ""
     items: list[str] = []
-    for kind, block in (*_blocks(text), ("end", "")):
+    for kind, block in (*_blocks(text, with_code=True), ("end", "")):
         if items and (kind != "item" or sum(map(len, items)) + len(block) > LONGEST):
-            yield from _cut("; ".join(items), about=lead or heading, items=len(items))
+            yield from _cut("; ".join(items), about=_headed(lead or heading, columns), items=len(items))
             items = []
+        columns = block if kind == "columns" else columns if kind == "item" else ""
+        if kind == "columns":
+            continue
         if kind == "heading":
             heading, lead = block[:LONGEST].rstrip(":：. "), ""
         elif kind == "item":
@@ -84,6 +96,14 @@ def passages(text: str) -> Iterator[Passage]:
         elif block:
             lead = ""
             yield from _cut(block, about=heading)
+
+
+def _headed(about: str, columns: str) -> str:
+    """What rows are about; with the names of three columns or more, which numbers alone do not tell."""
+    if columns.count(CELL) < 2:
+        return about
+    both = f"{about} ({columns})" if about else columns
+    return both if len(both) < LONGEST_ABOUT else columns
 
 
 def sentences(text: str) -> list[str]:
@@ -128,16 +148,19 @@ def _pieces(text: str) -> Iterator[str]:
         yield from worded(text[start:], most=_SENTENCE)
 
 
-def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Headings, paragraphs, list items and rows of tables, each on one line."""
+def _blocks(text: str, *, with_code: bool = False) -> Iterator[tuple[str, str]]:
+    """Headings, paragraphs, list items, and names of columns and rows of tables, each on one line.
+
+    Args:
+        with_code: a line of code alone in its block that a sentence leads to is an item below it.
+    """
     paragraph: list[str] = []
     kind = "text"
-    for line in (*_outside_of_code(text), ""):
+    for line in (*_outside_of_code(text, with_code=with_code), ""):
         starts, words = _line(line)
         if starts != "text" and paragraph:
-            # The row above a rule is the head of a table: column names say nothing alone.
-            if not (starts == "rule" and kind == "row" and line.strip()):
-                yield "item" if kind == "row" else kind, _plain(" ".join(paragraph))
+            head = starts == "rule" and kind == "row" and line.strip()
+            yield "columns" if head else "item" if kind == "row" else kind, _plain(" ".join(paragraph))
             paragraph = []
         if starts == "heading":
             yield starts, _plain(words)
@@ -148,14 +171,27 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
             paragraph.append(words)
 
 
-def _outside_of_code(text: str) -> Iterator[str]:
-    fence = ""
+def _outside_of_code(text: str, *, with_code: bool) -> Iterator[str]:
+    """The lines outside of code, and ``with_code`` a formula or command below what leads to it ("Run it with:")."""
+    fence = lead = ""
+    code: list[str] = []
     for line in text.split("\n"):
         mark = _FENCE.match(line)
         if mark and (not fence or mark[1] == fence):
-            fence = "" if fence else mark[1]
-        elif not fence:
+            if with_code and fence and lead.endswith((":", "：")) and (shown := _shown(code)):
+                yield from (f"- `{shown}`", "")
+            fence, code = "" if fence else mark[1], []
+        elif fence:
+            code.append(line)
+        else:
+            lead = line.rstrip() or lead
             yield line
+
+
+def _shown(code: list[str]) -> str:
+    """The one line of a block of code; "" if it has several, is long or has a mark of code in it."""
+    lines = [line.strip() for line in code if line.strip()]
+    return lines[0] if len(lines) == 1 and len(lines[0]) <= _SHOWN and "`" not in lines[0] else ""
 
 
 def _line(line: str) -> tuple[str, str]:
@@ -167,7 +203,7 @@ def _line(line: str) -> tuple[str, str]:
     if heading := _HEADING.match(line):
         return "heading", (heading["hash"] or heading["bold"]).rstrip(" \t#")
     if row := _ROW.match(line):
-        return "row", " — ".join(filter(None, (cell.strip() for cell in row["cells"].split("|"))))
+        return "row", CELL.join(filter(None, (cell.strip() for cell in row["cells"].split("|"))))
     return "text", line.strip()
 
 
