@@ -57,6 +57,13 @@ def test_a_line_of_code_is_told_with_the_sentence_that_leads_to_it() -> None:
     assert _told("It is.\n```\nmake test\n```\nDone.") == ["It is. Done."]
 
 
+def test_a_fence_behind_words_opens_a_block_too() -> None:
+    """As in the thoughts that Claude Code records, where the end of a line is lost now and then."""
+    text = "I see it at line 95:```go\nstate, err := Load()\nreturn nil\n```\nSo it is never saved."
+    assert _told(text) == ["I see it at line 95: So it is never saved."]
+    assert _told("Now the `a` ```b``` and ````.\nDone.") == ["Now the `a` ```b``` and ````. Done."]
+
+
 def test_code_rules_and_drawings_say_nothing() -> None:
     assert _told("Before.\n```python\nx = 1\n```\n---\n│ a │\nAfter.") == ["Before.", "After."]
     assert _told("```\nnever closed") == []

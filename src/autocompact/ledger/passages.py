@@ -29,6 +29,9 @@ _SENTENCE = 8_192
 """Characters of a sentence. What has no end mark for longer is none, and each expression that looks at it takes its time."""
 
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
+_GLUED = re.compile(r"(?<=[^\s`])[ \t]*+(```[a-z+]{0,12})$", re.MULTILINE)
+"""A fence that opens where a line ends: thoughts of Claude Code's sessions have lost line ends here and there."""
+
 _HEADING = re.compile(
     r"[ \t]{0,3}#{1,6}[ \t]+(?P<hash>\S.*)|[ \t]{0,3}\*\*(?P<bold>[^*\n]{2,80})\*\*[ \t]*[::]?[ \t]*$"
 )
@@ -175,7 +178,7 @@ def _outside_of_code(text: str, *, with_code: bool) -> Iterator[str]:
     """The lines outside of code, and ``with_code`` a formula or command below what leads to it ("Run it with:")."""
     fence = lead = ""
     code: list[str] = []
-    for line in text.split("\n"):
+    for line in _GLUED.sub(r"\n\1", text).split("\n"):
         mark = _FENCE.match(line)
         if mark and (not fence or mark[1] == fence):
             if with_code and fence and lead.endswith((":", "：")) and (shown := _shown(code)):
