@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autocompact.core.patterns import LazyPattern
-from autocompact.ledger import changes, facts, findings, lines, reactions, rules
+from autocompact.core.patterns import LazyPattern, any_of
+from autocompact.ledger import changes, conventions, facts, findings, lines, reactions, rules
 
 
 def _of(module: ModuleType) -> list[LazyPattern]:
@@ -24,7 +24,9 @@ def _of(module: ModuleType) -> list[LazyPattern]:
 
 
 PATTERNS = [
-    pattern for module in (changes, facts, findings, lines, reactions, rules) for pattern in _of(module)
+    pattern
+    for module in (changes, conventions, facts, findings, lines, reactions, rules)
+    for pattern in _of(module)
 ]
 WORDS = {
     pattern: sorted({*re.findall(r"[^\W\d_]{2,}|[?.:,]", pattern.source)}) or ["-"] for pattern in PATTERNS
@@ -73,6 +75,8 @@ def test_no_word_of_a_pattern_is_lost_in_lower_case(pattern: LazyPattern) -> Non
         (r"\bif\b|\[x\]", ("if", "as if", "a [x]"), ("gif", "ifs", "x")),
         (r"\b(?:so|[i]f|\w\d)\b|^hm", ("so", "or if", "a b2", "hm"), ("also", "gif", "ab2", "a hm")),
         (r"\bx?no|\bl{0,2}o$|\bs*t$", ("no", "an xno", "llo", "a t"), ("ano", "allo", "at")),
+        (r"\b(?<!not )in [^.]+ this|\b(?<!\d)at|\b(?<=a )b\b", ("in all this", "an at", "a b"), ("not in all this", "a bc")),
+        (r"\b(?:so|if)\b|\b(?:say|see)|\b(?:is|it)? ok", ("so", "if", "says", "see", "it ok"), ("sos", "essay")),
         (r"\b(?<=a )b|\b-c|\b^d", ("a b", "b-c", "d"), ("b", "-c", "a d")),
     ],
 )  # fmt: skip
@@ -100,6 +104,20 @@ def test_a_pattern_answers_the_same_before_and_after_it_is_asked_often(source: s
     seldom = [(pattern.found_in(text), pattern.begins(text)) for text in texts]
     assert [(pattern.found_in(text), pattern.begins(text)) for text in texts] == seldom
     assert [found for found, _ in seldom] == [pattern.search(text) is not None for text in texts]
+
+
+def test_one_look_rules_out_several_patterns() -> None:
+    one, other = (
+        LazyPattern(r"\b(?:always|never)\b", re.IGNORECASE),
+        LazyPattern(r"\bat once\b", re.IGNORECASE),
+    )
+    both = any_of(one, other)
+    both.seldom = 20
+    assert not both.rules_out("nothing")  # asked seldom: that would take longer than to look for each
+    assert both.rules_out("nothing of the kind")
+    assert not both.rules_out("Not AT ONCE")
+    assert not both.rules_out("NEVER")
+    assert not both.rules_out("nothing à la mode")
 
 
 def test_what_every_match_needs_is_looked_for_before_a_pattern_is_compiled() -> None:

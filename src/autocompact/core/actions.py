@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -135,7 +136,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def interpret(call: RedactedCall) -> Action:
     """Interpret ``call``; arguments that are free text are read as a patch or as a command line."""
     arguments = call.values
-    words = frozenset(word.lower() for word in _WORD.findall(call.name))
+    words = _words_of(call.name)
     if not arguments:
         return _of_text(call, words)
     path = cut(_first(arguments, _PATHS), end=LONGEST_PATH)
@@ -154,6 +155,12 @@ def interpret(call: RedactedCall) -> Action:
         task=_first(arguments, _TASKS),
         arguments=arguments,
     )
+
+
+@lru_cache(maxsize=256)
+def _words_of(name: str) -> frozenset[str]:
+    """The words of a tool's name; there are few tools, and many calls."""
+    return frozenset(word.lower() for word in _WORD.findall(name))
 
 
 def strings(value: RedactedJson) -> Iterator[Redacted]:
@@ -285,7 +292,9 @@ def _first(arguments: Mapping[str, RedactedJson], keys: list[str]) -> Redacted:
 
 def _command(arguments: Mapping[str, RedactedJson]) -> Redacted:
     for key in _COMMANDS:
-        value = arguments.get(key)
+        if key not in arguments:
+            continue
+        value = arguments[key]
         if isinstance(value, str):
             return value
         if isinstance(value, Sequence) and value:
@@ -305,7 +314,11 @@ def _verb(
 ) -> Verb:
     if path and command in _EDITOR:
         return _EDITOR[command]
-    if any(_is_list(arguments.get(key)) for key in _TODOS) or words & {"todo", "todos", "plan"}:
+    if any(_is_list(arguments[key]) for key in _TODOS if key in arguments) or words & {
+        "todo",
+        "todos",
+        "plan",
+    }:
         return "todo"
     if "task" in words and words & {"create", "update"}:
         return "todo"

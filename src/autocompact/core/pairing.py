@@ -56,9 +56,11 @@ class Steps(Generic[C, R]):
 
     def is_repeat(self, message: Message) -> bool:
         """True if the same message with the same calls came before: within the run, or with the same message id."""
-        call = next(iter(message.calls), None)
-        source = self._sources.get(call.id) if call else None
-        if call is None or source is None or source.parts != message.parts:
+        if not _holds(message, ToolCall):
+            return False
+        call = message.calls[0]
+        source = self._sources.get(call.id)
+        if source is None or source.parts != message.parts:
             return False
         within_run = call.id in self._open and not self.answering
         return within_run or (message.id != "" and message.id == source.id)
@@ -99,6 +101,9 @@ class Steps(Generic[C, R]):
 
     def close(self) -> list[C]:
         """End the open step; returns its calls that have no result after them."""
+        self.answering = False
+        if not self._open:
+            return []
         closed = list(self.unanswered())
         for id, queue in self._open.items():
             # the first of the latest step is on top
@@ -106,7 +111,6 @@ class Steps(Generic[C, R]):
                 each.call for each in reversed(queue) if each.early is None
             )
         self._open = {}
-        self.answering = False
         return closed
 
     @property
@@ -131,14 +135,15 @@ class Pairing:
         words = message.role in ("system", "user") and any(map(_says_something, message.parts))
         if words and message.role == "system":
             self._steps.close()
-        pairs += self._answer(message, index)
+        if _holds(message, ToolResult):
+            pairs += self._answer(message, index)
         if words and message.role == "user":
             self._steps.close()
         return pairs
 
     def _speak(self, message: Message, index: int) -> Iterator[Pair]:
         own = message
-        if message.results:
+        if _holds(message, ToolResult):
             own = message.with_parts(part for part in message.parts if not isinstance(part, ToolResult))
         if only_thinks(own) or self._steps.is_repeat(own):
             return
@@ -179,6 +184,10 @@ def answered_calls(messages: Sequence[Message]) -> dict[Place, ToolCall]:
         assert isinstance(call, ToolCall), "a pair begins with a call"
         found[pair.result] = call
     return found
+
+
+def _holds(message: Message, kind: type[Part]) -> bool:
+    return kind in map(type, message.parts)
 
 
 def is_blank(part: Part) -> bool:

@@ -241,7 +241,7 @@ class Redactor:
         if known is None:
             known = self._read[id(message)] = message, self._first_read(message)
             # only messages in which something was found are searched for its value
-            if any(_MARK in text for part in known[1].parts for text in _texts_of(part)):
+            if any(map(_is_marked, known[1].parts)):
                 for text in _texts(message):
                     self.known.learn(text, find_secrets(text), seq=message.seq)
         return known[1]
@@ -269,8 +269,11 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _texts_of(part: RedactedPart) -> tuple[Redacted, ...]:
-    return (part.arguments, part.name) if isinstance(part, RedactedCall) else (part.text,)
+def _is_marked(part: RedactedPart) -> bool:
+    """True if a secret was found in the part, or somebody quotes the mark of one."""
+    if isinstance(part, RedactedCall):
+        return _MARK in part.arguments or _MARK in part.name
+    return _MARK in part.text
 
 
 def _hidden(message: RedactedMessage, known: KnownSecrets) -> RedactedMessage:

@@ -28,10 +28,10 @@ _HERE = r"(?:(?:in|for) this (?:repo\w*|project|codebase|package|module|team),? 
 
 _FACTS = LazyPattern(
     # what "we" do
-    rf"{_LEAD}{_HERE}we (?:(?:all|always|only|just|usually|generally) )?"
+    rf"{_LEAD}(?:{_HERE}we (?:(?:all|always|only|just|usually|generally) )?"
     r"(?:(?:don't|do not|never) (?:use|mock|write|commit|merge|push|add|support|import|log|store|ship|deploy)|target|indent|format|name|spell|go with|stick (?:to|with)|follow|squash|rebase|lint|version)\b"
-    rf"|{_LEAD}we(?:'ve| have)? (?:switched|moved|migrated) (?:over )?(?:from [\w./-]+ )?to\b"
-    rf"|{_LEAD}{_HERE}we (?:use|keep|store|write|put|log|run|call|test|import|return|throw|deploy|pin|wrap|prefix|work)\b[^.!?]*\b(?:here|everywhere|throughout|, not|instead of|never|only|always|in this (?:repo|project|codebase)|for everything|by convention)\b"
+    r"|we(?:'ve| have)? (?:switched|moved|migrated) (?:over )?(?:from [\w./-]+ )?to\b"
+    rf"|{_HERE}we (?:use|keep|store|write|put|log|run|call|test|import|return|throw|deploy|pin|wrap|prefix|work)\b[^.!?]*\b(?:here|everywhere|throughout|, not|instead of|never|only|always|in this (?:repo|project|codebase)|for everything|by convention)\b)"
     # how things of ours are
     r"|(?:our|the|all|this|that) (?:[\w-]+ ){1,3}(?:is|are|uses?|follows?) (?:all |always |in |on |strictly )*(?:snake|camel|kebab|pascal)[ _-]?case\b|(?:our|all) (?:[\w-]+ ){1,3}(?:is|are) (?:all |always |in |on )*(?:bem|utc|iso ?8601|english|german|plural|singular|lower-?case|upper-?case|sorted|semver|conventional commits)\b"
     r"|[\w-]+s are (?:all |always |in |stored in )*(?:iso ?8601|utc|plural|singular|snake_case|camelcase|kebab-case|lower-?case|upper-?case|sorted|cents|integers)\b"
@@ -72,25 +72,26 @@ _ENDS = LazyPattern(
 _TONGUE = r"(?:english|german|french|spanish|portuguese|italian|chinese|japanese|korean|russian|dutch|polish|englisch|deutsch|französisch|spanisch|anglais|allemand|français|espagnol|inglés|alemán|francés|español)"
 
 _ORDERS = LazyPattern(
-    rf"{_LEAD}(?:answer|reply|respond|explain) (?:me )?(?:short|briefly|concisely|in [\w ]{{2,20}} words)\b"
-    rf"|{_LEAD}keep [^.!?]{{2,50}}\b(?:short|small|brief|simple|private|separate|boring|(?:under|below|above|within|at|around|to) ~?\d)"
-    rf"|{_LEAD}(?:let|tell|show|give|ask|run|do|check|write|send|remind|use|say|add|update)\b[^.!?]*\b(?:every|each) (?:single )?time[.!]*$"
-    rf"|{_LEAD}(?:short|brief|concise|long|detailed|plain|formal) (?:answers?|replies|responses?|explanations?|sentences)(?:,? (?:please|pls|thanks))?[.!]*$"
-    rf"|{_LEAD}(?:stick|keep) to (?:the )?[\w ./-]{{2,30}}|{_LEAD}(?:use|take) [\w./ -]{{2,25}} instead of\b"
-    rf"|{_LEAD}(?:for (?:the rest of|all (?:future|further|coming|new)|every (?:new|future))\b|(?:every|each) time (?:you|i) |when(?:ever)? you (?:change|touch|add|edit|finish|update|write|create|delete|rename|commit|push)\b|until further notice|henceforth|as a (?:general )?rule,? |in future,? |from here on(?: out)?\b|at no (?:point|time)\b|when(?:ever)? you(?:'re| are) \w+ing\b|in this (?:codebase|repo\w*|project|team) (?:we |nobody |no one |you )?(?:never|always|don't)\b)"
-    rf"|{_LEAD}i (?:don't|dont|do not) want (?:any |you to |new )"
-    rf"|{_LEAD}(?:let's )?(?:go|switch) (?:back )?to {_TONGUE}\b"
-    rf"|{_LEAD}(?:less|more) [\w ]{{2,20}}, (?:less|more) [\w ]{{2,20}}"
-    rf"|{_LEAD}stop \w+ing\b|{_LEAD}(?:not|avoid) \w+ing\b"
-    rf"|{_LEAD}write (?:all|every|in (?:the )?(?:first|second|third) person)\b|{_LEAD}work on the [\w/-]+ branch\b"
-    rf"|{_LEAD}use [\w./-]+(?: [\w./-]+)? (?:for everything|everywhere|and not|not)\b|{_LEAD}(?:let's agree (?:that )?)?you only (?!(?:need|have|know)\b)\w+|{_LEAD}(?:let's agree (?:that )?)?you (?:do not|don't|dont) (?!(?:need|have|know|want|think|worry|mind|understand|see|get|seem|look|even|really|exist|work|care)\b)\w+",
+    rf"{_LEAD}(?:"
+    r"(?:answer|reply|respond|explain) (?:me )?(?:short|briefly|concisely|in [\w ]{2,20} words)\b"
+    r"|keep [^.!?]{2,50}\b(?:short|small|brief|simple|private|separate|boring|(?:under|below|above|within|at|around|to) ~?\d)"
+    r"|(?:let|tell|show|give|ask|run|do|check|write|send|remind|use|say|add|update)\b[^.!?]*\b(?:every|each) (?:single )?time[.!]*$"
+    r"|(?:short|brief|concise|long|detailed|plain|formal) (?:answers?|replies|responses?|explanations?|sentences)(?:,? (?:please|pls|thanks))?[.!]*$"
+    r"|(?:stick|keep) to (?:the )?[\w ./-]{2,30}|(?:use|take) [\w./ -]{2,25} instead of\b"
+    r"|(?:for (?:the rest of|all (?:future|further|coming|new)|every (?:new|future))\b|(?:every|each) time (?:you|i) |when(?:ever)? you (?:change|touch|add|edit|finish|update|write|create|delete|rename|commit|push)\b|until further notice|henceforth|as a (?:general )?rule,? |in future,? |from here on(?: out)?\b|at no (?:point|time)\b|when(?:ever)? you(?:'re| are) \w+ing\b|in this (?:codebase|repo\w*|project|team) (?:we |nobody |no one |you )?(?:never|always|don't)\b)"
+    r"|i (?:don't|dont|do not) want (?:any |you to |new )"
+    rf"|(?:let's )?(?:go|switch) (?:back )?to {_TONGUE}\b"
+    r"|(?:less|more) [\w ]{2,20}, (?:less|more) [\w ]{2,20}"
+    r"|stop \w+ing\b|(?:not|avoid) \w+ing\b"
+    r"|write (?:all|every|in (?:the )?(?:first|second|third) person)\b|work on the [\w/-]+ branch\b"
+    r"|use [\w./-]+(?: [\w./-]+)? (?:for everything|everywhere|and not|not)\b|(?:let's agree (?:that )?)?you only (?!(?:need|have|know)\b)\w+|(?:let's agree (?:that )?)?you (?:do not|don't|dont) (?!(?:need|have|know|want|think|worry|mind|understand|see|get|seem|look|even|really|exist|work|care)\b)\w+)",
     re.IGNORECASE,
 )
 """Orders that hold for good by what they are about."""
 
 _CIRCUMSTANCE = LazyPattern(
-    rf"{_LEAD}(?:i(?:'m| am| work| live| use| only have| have only)|we(?:'re| are| only have| have only)|the [\w/. -]{{2,40}} (?:is|are)|this is|our [\w ]{{2,30}} (?:is|are)|my [\w ]{{2,20}} (?:is|are))\b[^.!?]{{2,100}}?[,;—–-]? ?\b(?:so|hence|therefore),? (?:also )?(?:please|pls|no|use|treat|edit|give|only|don't|do not|dont|avoid|keep|always|never|write|answer|assume|run|make sure|stick|stay|prefer|show|put|nothing|everything|all|[\w/ -]{{2,25}} (?:please|pls)|[\w/ -]{{2,30}} (?:don't|doesn't|won't) work for me)\b"
-    rf"|{_LEAD}(?:we're|we are) (?:stuck|limited|tied) (?:on|to)\b|{_LEAD}i(?:'d| would) rather (?:have|see|get|use)\b|{_LEAD}i (?:hate|dislike|can't stand) (?:long|short|verbose|clever|\w+ing|it when)\b",
+    rf"{_LEAD}(?:(?:i(?:'m| am| work| live| use| only have| have only)|we(?:'re| are| only have| have only)|the [\w/. -]{{2,40}} (?:is|are)|this is|our [\w ]{{2,30}} (?:is|are)|my [\w ]{{2,20}} (?:is|are))\b[^.!?]{{2,100}}?[,;—–-]? ?\b(?:so|hence|therefore),? (?:also )?(?:please|pls|no|use|treat|edit|give|only|don't|do not|dont|avoid|keep|always|never|write|answer|assume|run|make sure|stick|stay|prefer|show|put|nothing|everything|all|[\w/ -]{{2,25}} (?:please|pls)|[\w/ -]{{2,30}} (?:don't|doesn't|won't) work for me)\b"
+    r"|(?:we're|we are) (?:stuck|limited|tied) (?:on|to)\b|i(?:'d| would) rather (?:have|see|get|use)\b|i (?:hate|dislike|can't stand) (?:long|short|verbose|clever|\w+ing|it when)\b)",
     re.IGNORECASE,
 )
 """What is so, and what follows from it for the work."""
@@ -129,7 +130,7 @@ _EAST = LazyPattern(
 _LONG = {
     "pls": "please", "plz": "please", "cant": "can't", "wont": "won't", "doesnt": "doesn't", "isnt": "isn't",
 }  # fmt: skip
-_SHORT = re.compile(rf"\b(?:{'|'.join(_LONG)})\b", re.IGNORECASE)
+_SHORT = LazyPattern(rf"\b(?:{'|'.join(_LONG)})\b", re.IGNORECASE)
 
 _POLITE = LazyPattern(
     r"(?:(?:ok(?:ay)?|please|pls|and|also|so|but|oh|hey|hi|btw|by the way)\b[,:!. —]*)*"
@@ -281,7 +282,7 @@ def states_convention(sentence: str) -> bool:
     words = _words(sentence)
     if len(sentence) > LONGEST or _ONCE.begins(sentence):
         return False
-    if _EAST.found_in(sentence):
+    if not sentence.isascii() and _EAST.found_in(sentence):
         return not _TOLD.found_in(sentence)
     has_cue = not sentence.isascii() or not words.isdisjoint(_CUES)
     if not words.isdisjoint(_TO_YOU) and _FREEDOM.begins(sentence):
@@ -300,9 +301,9 @@ def _is_enough(sentence: str) -> bool:
 
 def spelled_out(sentence: str) -> str:
     """The sentence with what people abbreviate in a chat written out, which the patterns need not know."""
-    return (
-        _SHORT.sub(lambda found: _LONG[found[0].lower()], sentence) if _SHORT.search(sentence) else sentence
-    )
+    if not _SHORT.found_in(sentence):
+        return sentence
+    return _SHORT.compiled.sub(lambda found: _LONG[found[0].lower()], sentence)
 
 
 def outright(sentence: str) -> str:

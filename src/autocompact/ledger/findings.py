@@ -274,7 +274,7 @@ def _lasting(passage: Passage) -> Passage | None:
     if _EMPTY.begins(text) or len(text) < (18 if text.isascii() else 8):
         return None
     about = passage.about if len(passage.about) < LONGEST_ABOUT else ""
-    if not only_intends(about):
+    if not about or not only_intends(about):
         return Passage(text=text, about=about)
     # below "Checking the results:" stand results, below "I'll change two things:" what is intended too
     looks = _UNDERWAY.begins(about) or _LOOKS.found_in(about)

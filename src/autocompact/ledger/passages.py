@@ -176,6 +176,9 @@ def _blocks(text: str, *, with_code: bool = False) -> Iterator[tuple[str, str]]:
 
 def _outside_of_code(text: str, *, with_code: bool) -> Iterator[str]:
     """The lines outside of code, and ``with_code`` a formula or command below what leads to it ("Run it with:")."""
+    if "```" not in text and "~~~" not in text:
+        yield from text.split("\n")
+        return
     fence = lead = ""
     code: list[str] = []
     for line in _GLUED.sub(r"\n\1", text).split("\n"):
@@ -199,6 +202,8 @@ def _shown(code: list[str]) -> str:
 
 def _line(line: str) -> tuple[str, str]:
     """What a line begins ("text" goes on), and its words."""
+    if line.isascii() and line[:1].isalpha():
+        return "text", line.strip()  # nearly every line: what marks another kind begins otherwise
     if _RULE.fullmatch(line) is not None or (not line.isascii() and _DRAWING.search(line) is not None):
         return "rule", ""
     if item := _ITEM.match(line):
@@ -211,7 +216,8 @@ def _line(line: str) -> tuple[str, str]:
 
 
 def _plain(text: str) -> str:
-    return _EMPHASIS.sub("", " ".join(text.replace("’", "'").split())).strip()
+    words = " ".join(text.replace("’", "'").split())
+    return _EMPHASIS.sub("", words).strip() if "**" in words else words
 
 
 def _cut(block: str, *, about: str, items: int = 0) -> Iterator[Passage]:

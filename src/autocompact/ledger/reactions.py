@@ -20,7 +20,7 @@ OPENING = 1_500
 
 _CLAUSES = 12
 _CLAUSE = re.compile(r"[^.!?;:。！？；：\n]+(?:[.:](?=\S)[^.!?;:。！？；：\n]*)*[?？]?")
-_LEAD = re.compile(
+_LEAD = LazyPattern(
     r"(?:\W{0,3}\b(?:ok(?:ay)?|oh|h+m+|well|hey|stop|halt|wait|please|sorry|nope?|actually|and|but|so|also|then|just|let's"
     r"|bitte|ach|nein|moment|dann|und|aber|attends|stp|s'il (?:te|vous) plaît|non|et|espera|por favor|no|y|pero|aspetta"
     r"|per favore|e|não|espere|стоп|нет|подожди|пожалуйста|请|停|等一下|いや|待って|すみません|아니|잠깐)(?!\w)[\s,，、.!…—–-]{0,4})+",
@@ -39,7 +39,7 @@ _CUT = (
     r"(?=\W{0,3}$|[,，(]| (?:please|for now|from|because|since|and|but|then|instead|so|after all|any ?more|bitte|weil|und|aber"
     r"|parce|et|porque|y|perché|e|потому)\b)"
 )
-_TAKES_BACK_A_THING = re.compile(
+_TAKES_BACK_A_THING = LazyPattern(
     rf"(?:(?:forget|scrap|never ?mind|abandon) (?:about )?(?:the|that|this|my|those|these|all the)\s+{_NAMED.format('en')}{_CUT}"
     rf"|we (?:don't|do not|no longer) need (?:the|that|this|a|any)?\s*{_NAMED.format('en2')} (?:any ?more|after all)"
     rf"|(?:vergiss|lass) (?:das|den|die|dem)\s+{_NAMED.format('de')}(?: weg| sein)?{_CUT}|oublie (?:l[ae']|les)\s*{_NAMED.format('fr')}{_CUT}"
@@ -49,7 +49,7 @@ _TAKES_BACK_A_THING = re.compile(
     rf"|{_NAMED.format('ja')}は(?:やめ|なし|不要|要ら|取り消)|{_NAMED.format('ko')}[은는] ?(?:취소|필요 ?없))",
     re.IGNORECASE,
 )
-_CORRECTS_A_THING = re.compile(
+_CORRECTS_A_THING = LazyPattern(
     rf"\b(?:no|not|without|don't use|do not use)\s+(?:the\s+)?{_NAMED.format('en')} (?:after all|any ?more)\b"
     rf"|\binstead of\s+(?:the\s+)?{_NAMED.format('en2')}{_CUT}|\bdoch (?:keine?n?|nicht)\s+{_NAMED.format('de')}{_CUT}"
     rf"|\bfinalement pas (?:de |d')?{_NAMED.format('fr')}{_CUT}|\bal final no\s+{_NAMED.format('es')}{_CUT}|改为不用{_NAMED.format('zh')}(?=$|[，。])",
@@ -118,7 +118,7 @@ def reactions(text: str) -> tuple[Reaction, ...]:
     taken_back = next(_taken_back(opening, corrects=corrects), None)
     if taken_back is not None:
         return (taken_back,)
-    thing = _CORRECTS_A_THING.search(opening)
+    thing = _CORRECTS_A_THING.search(opening) if _CORRECTS_A_THING.found_in(opening) else None
     if thing is not None and (about := _about(thing)):
         return (Reaction(state="superseded", about=about, else_previous=corrects),)
     if corrects:
@@ -128,22 +128,23 @@ def reactions(text: str) -> tuple[Reaction, ...]:
 
 def finishes(reply: str) -> bool:
     """Whether a reply that ends a turn says that its task is done, and leaves nothing open."""
-    beginning, end = reply[:OPENING], reply[-OPENING:]
-    if _LEAVES_OPEN.found_in(reply[-600:]) or _LISTS_OPEN.found_in(beginning) or _LISTS_OPEN.found_in(end):
+    beginning, last = reply[:OPENING], reply[-600:]
+    # a short reply is its beginning and its end
+    if _LEAVES_OPEN.found_in(last) or any(map(_LISTS_OPEN.found_in, {beginning, reply[-OPENING:]})):
         return False
-    return _COMPLETES.found_in(reply[-600:]) or _COMPLETES.found_in(beginning)
+    return any(map(_COMPLETES.found_in, {last, beginning}))
 
 
 def _taken_back(opening: str, *, corrects: bool) -> Iterator[Reaction]:
     """Where a clause takes something back; "actually", "no" before a thing that is named corrects a part."""
     for clause in _CLAUSE.findall(opening)[:_CLAUSES]:
-        lead = _LEAD.match(clause)
+        lead = _LEAD.match(clause) if _LEAD.begins(clause) else None
         said = clause[lead.end() if lead else 0 :].strip()
         if said.endswith(("?", "？")):
             continue
         if _TAKES_BACK.begins(said):
             yield Reaction(state="withdrawn")
-        elif thing := _TAKES_BACK_A_THING.match(said):
+        elif _TAKES_BACK_A_THING.begins(said) and (thing := _TAKES_BACK_A_THING.match(said)):
             about = _about(thing)
             state: State = "superseded" if corrects else "withdrawn"
             yield Reaction(state=state, about=about, else_previous=not about)

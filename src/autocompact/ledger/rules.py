@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from autocompact.core.patterns import LazyPattern
+from autocompact.core.patterns import LazyPattern, any_of
 from autocompact.core.redacted import EMPTY, filled, own
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
@@ -93,7 +94,7 @@ _PROHIBITS = LazyPattern(
     r"|\bnão\s+\w+|\bnon\s+\w+(?:re|te|e)\b|\bне\s+\w+(?:й|йте|ть|ти)\b|\bнельзя\b|\bзапрещ\w+"
     r"|不要|不准|不许|不能|不得|禁止|(?<![区特差级分个性类告离辨])别(?!的|人)|请勿|勿|ないで(?:ください)?|しないこと|禁止|てはいけない|てはならない|ては(?:だめ|駄目)|하지 ?마|하지 ?말|금지|안 ?돼",
     re.IGNORECASE,
-    needs=r"not\b|n'|\bn(?:o|e|on|ever|icht|ie)\b|dont|kein|avoid|cannot|refrain|stay away|hands off|leave|lass|interdi|evit|prohibid",
+    needs=r"not\b|n(?:'|(?<!\wn)(?:o|e|on|ever|icht|ie)\b)|dont|kein|avoid|cannot|refrain|stay away|hands off|leave|lass|interdi|evit|prohibid",
 )
 _ASKS_FIRST = LazyPattern(
     r"\b(?:ask(?: me)?(?: first)? before|ask (?:me )?first|check with me|confirm with me|(?:get|wait for|needs?|requires?|with(?:out)?) (?:my |our |explicit |prior |the user's |user )*(?:approval|permission|consent|confirmation|sign-?off|go-?ahead|ok(?:ay)?)"
@@ -169,6 +170,9 @@ _WITHDRAWS = LazyPattern(
     r"|不再|不用再|忘(?:掉|了)|取消|现在可以|もう(?:必要|いい|しなくて)|忘れて|やめて(?:いい|よい)|今は(?:ても)?いい|더 ?이상|이제 ?(?:해도|괜찮)",
     re.IGNORECASE,
 )
+_ANY_WORDS = any_of(_ASKS_FIRST, _STRONG, _DEADLINE, _PREFERS, _DEMANDS, _PERMITS, _WITHDRAWS)
+"""Most sentences have none of these words: one look for all of them spares the looks for each."""
+
 _LIST_OF_RULES = LazyPattern(
     r"\b(?:(?:ground |house |working |coding |team |standing |hard )?rules|guidelines|conventions|constraints|preferences|policies|working agreements?|non-negotiables?|dos and don'ts|don'ts"
     r"|regeln|richtlinien|vorgaben|règles|consignes|contraintes|reglas|normas|directrices|regole|regras|правила)\s*$|规则|规范|约定|ルール|規則|規約|규칙",
@@ -384,8 +388,9 @@ def _with_context(text: str) -> Iterator[tuple[str, str]]:
 def _is_labelled(passage: Passage) -> bool:
     """True if the paragraph calls itself a rule, and says what it is."""
     whole = passage.told
-    says_something = len(terms(whole.partition(":")[2] or whole)) > 1
-    return _LABEL.begins(whole) and says_something and len(whole) <= LONGEST and not passage.is_question
+    if not _LABEL.begins(whole) or len(whole) > LONGEST or passage.is_question:
+        return False
+    return len(terms(whole.partition(":")[2] or whole)) > 1
 
 
 def _labelled(whole: str) -> Iterator[Rule]:
@@ -426,7 +431,7 @@ def _is_directive(item: str) -> bool:
 
 def _permits(sentence: str) -> bool:
     """True if the sentence allows something, or says that something no longer holds."""
-    if sentence.rstrip("\"')` ").endswith(("?", "？")):
+    if _has_no_words(sentence) or sentence.rstrip("\"')` ").endswith(("?", "？")):
         return False
     if _ONCE.found_in(sentence) or _EXAMPLE.begins(sentence):
         return False
@@ -443,31 +448,45 @@ def is_rule(sentence: str, *, strict: bool = False) -> bool:
     if sentence.rstrip("\"')` ").endswith(("?", "？")) or len(sentence) < (9 if sentence.isascii() else 4):
         return False
     # most sentences have no such form: then what it must not be is not looked for
-    if sentence.count("`") % 2 or (not strict and is_of_a_product(sentence)):
+    if sentence.count("`") % 2 or not _has_form_of_a_rule(sentence, strict=strict):
         return False
-    if not (_sounds_like_a_rule(sentence, strict=strict) or (not strict and states_convention(sentence))):
+    if not strict and is_of_a_product(sentence):
         return False
     passes = _PASSING.found_in(sentence) and not _DEADLINE.found_in(sentence)
     return not (passes or any(pattern.search(sentence) for pattern in (_MUSES, _PASTED, _CASE)))
 
 
-def _sounds_like_a_rule(sentence: str, *, strict: bool) -> bool:
-    if _ASKS_FIRST.found_in(sentence) or (_STRONG.found_in(sentence) and _is_order(sentence)):
+def _has_form_of_a_rule(sentence: str, *, strict: bool) -> bool:
+    if not _has_no_words(sentence) and _has_words_of_a_rule(sentence, strict=strict):
         return True
     prohibits = _PROHIBITS.found_in(sentence)
     if strict:
         return prohibits and _LASTING.found_in(sentence)
-    if prohibits or (_DEADLINE.found_in(sentence) and _is_due(sentence)):
+    has_form = prohibits or (_has_form(sentence) and not _REPORTS.begins(sentence))
+    return has_form or states_convention(sentence)
+
+
+@lru_cache(maxsize=256)
+def _has_no_words(sentence: str) -> bool:
+    return _ANY_WORDS.rules_out(sentence)
+
+
+def _has_words_of_a_rule(sentence: str, *, strict: bool) -> bool:
+    if _ASKS_FIRST.found_in(sentence) or (_STRONG.found_in(sentence) and _is_order(sentence)):
         return True
-    return _PREFERS.found_in(sentence) or (not _REPORTS.begins(sentence) and _is_standing(sentence))
+    if strict:
+        return False
+    if (_DEADLINE.found_in(sentence) and _is_due(sentence)) or _PREFERS.found_in(sentence):
+        return True
+    return _LASTING.found_in(sentence) and not _REPORTS.begins(sentence) and _is_standing(sentence)
 
 
 def _is_standing(sentence: str) -> bool:
-    """True if it allows or demands something for all cases of a kind."""
-    if (_allows(sentence) and _LASTING.found_in(sentence)) or _has_form(sentence):
+    """True if a sentence with words that make it last allows or demands something."""
+    if _allows(sentence):
         return True
     demands = _DEMANDS.found_in(sentence) and not _NOT_A_RULE.begins(sentence)
-    return demands and _LASTING.found_in(sentence) and _is_general(sentence)
+    return demands and _is_general(sentence)
 
 
 def _allows(sentence: str) -> bool:

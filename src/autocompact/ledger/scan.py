@@ -22,6 +22,7 @@ from autocompact.core.redacted import (
     EMPTY,
     RedactedCall,
     RedactedMessage,
+    RedactedPart,
     RedactedReasoning,
     RedactedResult,
     RedactedText,
@@ -168,13 +169,17 @@ def scan(
 
 def _in_lines(message: RedactedMessage) -> RedactedMessage:
     """``message`` with no line that is too long to be read as one; cut only now, as a secret would be parted before."""
-    if all(len(part.text) <= LINE for part in message.parts if not isinstance(part, RedactedCall)):
+    if all(map(_is_line, message.parts)):
         return message
     parts = (
         part if isinstance(part, RedactedCall) else structs.replace(part, text=edited(part.text, in_lines))
         for part in message.parts
     )
     return structs.replace(message, parts=tuple(parts))
+
+
+def _is_line(part: RedactedPart) -> bool:
+    return isinstance(part, RedactedCall) or len(part.text) <= LINE
 
 
 def _after_prompt(messages: Iterable[Message]) -> Iterator[Message]:

@@ -38,8 +38,9 @@ def stretches(
     for index in range(len(messages) - 1, 0, -1):
         message = messages[index]
         size += tokens(message)
-        begins = message.is_request or (2 * size >= 3 * least and message.role == "assistant")
-        if size >= least and begins:
+        if size < least:
+            continue
+        if message.is_request or (2 * size >= 3 * least and message.role == "assistant"):
             found.append(messages[index:end])
             end, size = index, 0
     found.append(messages[:end])
@@ -48,7 +49,7 @@ def stretches(
 
 def readable(message: Message) -> Message:
     """``message``, of long texts the two ends: cut at white space, so that no word and no secret is parted."""
-    if all(_is_short(part) for part in message.parts):
+    if all(map(_is_short, message.parts)):
         return message
     return message.with_parts(
         replace(part, text=_ends(part.text), raw=None) if isinstance(part, Text | ToolResult) else part
