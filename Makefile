@@ -116,6 +116,7 @@ wheel: $(SYNCED)  ## Build wheel, archive and bill of materials in dist, the sam
 	rm -rf dist
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/hatchling build --directory $(CURDIR)/dist
 	$(UV) export --quiet --frozen --no-default-groups --all-extras --preview-features sbom-export --format cyclonedx1.5 --output-file dist/sbom.cdx.json >/dev/null
+	$(BIN)/python tools/katex.py dist/sbom.cdx.json
 	cd dist && sha256sum *.whl *.tar.gz sbom.cdx.json >SHA256SUMS
 	$(if $(KEY),ssh-keygen -q -Y sign -n autocompact-release -f $(KEY) dist/SHA256SUMS)
 

@@ -88,6 +88,22 @@ def test_the_licence_of_every_package_of_the_base_is_known_and_listed() -> None:
     assert [name for name in base if re.search(r"not stated|GPL", listed[name])] == []
 
 
+def test_katex_is_shipped_as_it_was_published_with_its_licences_and_is_in_the_bill_of_materials(
+    wheel: Path, tmp_path: Path
+) -> None:
+    made = runpy.run_path(str(ROOT / "tools" / "katex.py"))
+    assert made["digest"]() == made["DIGEST"]
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        licences = [archive.read(name) for name in names if "/licenses/" in name and "katex" in name]
+    assert [b"MIT License" in each or b"SIL OPEN FONT LICENSE" in each for each in licences] == [True, True]
+    assert not [name for name in names if name.endswith((".woff", ".ttf"))]
+    bill = tmp_path / "sbom.json"
+    bill.write_text('{"components": []}')
+    made["add_to"](bill)
+    assert f'"pkg:npm/katex@{made["VERSION"]}"' in bill.read_text()
+
+
 def test_the_digests_of_a_release_can_be_signed_and_checked_as_the_guide_says(tmp_path: Path) -> None:
     if shutil.which("ssh-keygen") is None:
         pytest.skip("ssh-keygen, which signs, is not installed")

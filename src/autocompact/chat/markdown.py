@@ -6,7 +6,7 @@ script, a request or another place: HTML is shown as text, an image as a link, a
 that the page handles (``data-seq``). The attributes of the result are all written here, none comes from the text.
 
 Headings are a level lower than they are written: the first level is the title of the whole page. Each block that stands
-in no other one finds its own direction (``dir="auto"``), and formulas are MathML.
+in no other one finds its own direction (``dir="auto"``). Formulas are drawn by whoever shows the text.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from autocompact.chat.formulas import MOST, formula_html
-
 Highlight: TypeAlias = Callable[[str, str], str]
 """Code and the name of its language to HTML, escaped and coloured; "" where the language is not known."""
+Formula: TypeAlias = Callable[[str, bool], str]
+"""LaTeX, and whether it stands on lines of its own, to HTML."""
 
 _SCHEMES = ("http", "https", "mailto")
 _BRACKETED = re.compile(r"\[(?P<name>m[1-9][0-9]{0,17})\]", re.ASCII)
@@ -48,12 +48,19 @@ _DIRECTED = _CONTAINERS | _CELLS | {"p", "h1", "h2", "h3", "h4", "h5", "h6"}
 """Blocks whose direction is that of their own words, unless they stand within a list or a quote: a browser finds the side of
 its signs by the words that are not in an element with a direction of its own."""
 _INTERRUPTED = ["paragraph", "reference", "blockquote", "list"]
+MOST = 4_000
+"""Characters of a formula that is drawn; a longer one is shown as it was written."""
 _LONGEST_FORMULA = 4 * MOST
 """Characters after which no closing mark is looked for."""
 _ENDS_LINE = re.compile(r"[ \t]*(?:\n|$)")
 _CLOSINGS = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
 _NESTING = 20
 """Quotes and lists within each other: deeper ones are shown as text."""
+
+
+def _source(latex: str, _: bool) -> str:
+    """A formula as it was written, for a page that draws it by its class."""
+    return f'<code class="math">{escape(latex)}</code>'
 
 
 def safe_html(
@@ -63,6 +70,8 @@ def safe_html(
     bare: bool = False,
     highlight: Highlight | None = None,
     copy: bool = True,
+    formula: Formula = _source,
+    growing: bool = False,
 ) -> str:
     """``text`` as HTML without script, image, foreign attribute or dangerous link.
 
@@ -73,10 +82,11 @@ def safe_html(
             written.
         highlight: colours code blocks.
         copy: code blocks have a button that the page handles.
+        formula: writes formulas of up to `MOST` characters.
+        growing: more of the text will come. A formula on lines of its own that is not closed yet is shown as it is written.
     """
-    return _Writing(references=references, bare=bare, highlight=highlight, copy=copy).blocks(
-        (_plain_parser() if bare else _parser()).parse(text)
-    )
+    writing = _Writing(references=references, bare=bare, highlight=highlight, copy=copy, formula=formula)
+    return writing.blocks((_plain_parser() if bare else _parser()).parse(text, {"growing": growing}))
 
 
 def safe_link(url: str) -> bool:
@@ -159,6 +169,10 @@ def _formula_block(state: StateBlock, first: int, *rest: int) -> bool:
     if opening not in ("\\[", "$$") or state.is_code_block(first):
         return False
     closed = state.src.find(_CLOSINGS[opening], begin + 2, begin + _LONGEST_FORMULA)
+    if closed < 0 and state.env.get("growing"):
+        if not silent:
+            _open_formula(state, first, end)
+        return True
     if closed <= begin + 2 or not _ENDS_LINE.match(state.src, closed + 2):
         return False  # words follow: they and it are a paragraph
     last = first
@@ -172,6 +186,17 @@ def _formula_block(state: StateBlock, first: int, *rest: int) -> bool:
         token.map = [first, last + 1]
         state.line = last + 1
     return True
+
+
+def _open_formula(state: StateBlock, *lines: int) -> None:
+    """The lines of a formula so far, as code: drawn, it would come and go with each sign that is added."""
+    first, end = lines
+    last = first + 1
+    while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
+        last += 1
+    token = state.push("open_formula", "", 0)
+    token.content = state.getLines(first, last, state.sCount[first], False).strip()[2:]
+    state.line = last
 
 
 @cache
@@ -203,11 +228,14 @@ def _parser() -> MarkdownIt:
 class _Writing:
     """Tokens to HTML; what is not known is left out, its text is kept."""
 
-    def __init__(self, *, references: int, bare: bool, highlight: Highlight | None, copy: bool) -> None:
+    def __init__(
+        self, *, references: int, bare: bool, highlight: Highlight | None, copy: bool, formula: Formula
+    ) -> None:
         self._references = references
         self._pattern = _BARE if bare else _BRACKETED
         self._break = "<br>" if bare else "\n"
         self._highlight = highlight
+        self._draw = formula
         self._copy = (
             '<button type="button" class="copy" data-action="copy-code">Copy</button>' if copy else ""
         )
@@ -228,8 +256,8 @@ class _Writing:
                 return self._code(token)
             case "paragraph_open" | "paragraph_close" if token.hidden:
                 return "\n"
-            case "math_block":
-                return f'<div class="formula" tabindex="0">{formula_html(token.content, block=True)}</div>\n'
+            case "math_block" | "open_formula":
+                return f'<div class="formula" tabindex="0">{self._formula(token)}</div>\n'
             case "footnote_open":
                 self._within += 1
                 return f'<li value="{int(token.meta["id"]) + 1}" dir="auto">'
@@ -262,7 +290,7 @@ class _Writing:
         return f'<div class="code"{drawn}><div class="code-head">{label}{self._copy}</div>{code}</div>\n'
 
     def _inline(self, tokens: Sequence[Token]) -> str:
-        return "".join(self._piece(token) for token in tokens)
+        return "".join(self._math(token) if token.tag == "math" else self._piece(token) for token in tokens)
 
     def _piece(self, token: Token) -> str:
         match token.type:
@@ -282,6 +310,17 @@ class _Writing:
                 return _tag(token, directed=False)
             case _:
                 return escape(token.content)
+
+    def _math(self, token: Token) -> str:
+        """A formula among words."""
+        html = self._formula(token)
+        return html if token.type == "math_inline" else f'<span class="formula" tabindex="0">{html}</span>'
+
+    def _formula(self, token: Token) -> str:
+        latex = token.content.strip()
+        if token.type == "open_formula" or len(latex) > MOST:
+            return f"<code>{escape(latex)}</code>"
+        return self._draw(latex, token.type != "math_inline")
 
     def _text(self, text: str) -> str:
         if not self._references or any(self._links):
@@ -315,14 +354,6 @@ def _code_piece(token: Token) -> str:
     return f"<code>{escape(token.content)}</code>"
 
 
-def _formula(token: Token) -> str:
-    return formula_html(token.content, block=False)
-
-
-def _displayed_formula(token: Token) -> str:
-    return f'<span class="formula" tabindex="0">{formula_html(token.content, block=True)}</span>'
-
-
 def _footnote(token: Token) -> str:
     return f'<sup class="footnote">{int(token.meta["id"]) + 1}</sup>'
 
@@ -335,8 +366,6 @@ def _box(token: Token) -> str:
 
 _PIECES: Mapping[str, Callable[[Token], str]] = {
     "code_inline": _code_piece,
-    "math_inline": _formula,
-    "math_inline_double": _displayed_formula,
     "footnote_ref": _footnote,
     "html_inline": _box,
 }

@@ -6,6 +6,7 @@ from html import escape
 
 from autocompact.chat.highlighting import highlighted
 from autocompact.chat.markdown import safe_html
+from autocompact.ui.notebook_formulas import formula_html
 
 _LAST_LINE = 120
 """Characters of the thinking that are seen while it is folded."""
@@ -45,7 +46,7 @@ def framed(html: str) -> str:
 
 def words_html(text: str) -> str:
     """What a model wrote, as Markdown."""
-    return safe_html(text, copy=False, highlight=highlighted)
+    return safe_html(text, copy=False, highlight=highlighted, formula=formula_html)
 
 
 def thinking_html(text: str, *, running: bool = False) -> str:

@@ -82,6 +82,10 @@ class Speaker:
         """The next answer stops in the midst and never goes on."""
         self._portal.call(self.provider.fail, "stalled")
 
+    def slow(self) -> None:
+        """The next answer comes a few bytes at a time."""
+        self._portal.call(self.provider.fail, "slow")
+
     def fail(self) -> None:
         """The next answer breaks off in the midst."""
         self._portal.call(self.provider.fail, "cut")

@@ -18,6 +18,10 @@ WORDS = """\
 
 The file is [here](https://example.com), see `C:\\tmp`, [m1] and $x^2$.
 
+$$\\frac{a}{b} + \\undefined$$
+
+$$\\frac{a}{b}$$
+
 | place | time |
 |---|--:|
 | Bergen | 06:12 |

@@ -94,7 +94,7 @@ async def _load_model(service: ChatService) -> None:
 
 
 def _head(version: str) -> str:
-    scripts = ("attach.js", "alive.js", "page.js", "diagrams.js")
+    scripts = ("attach.js", "alive.js", "page.js", "diagrams.js", "formulas.js")
     return f'<link rel="stylesheet" href="/page/{version}/page.css">' + "".join(
         f'<script src="/page/{version}/{name}" defer></script>' for name in scripts
     )

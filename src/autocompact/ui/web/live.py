@@ -85,7 +85,7 @@ class Live:
             running=not self.text,
             seconds=self._thought or so_far,
         )
-        self._text.content = words_html(self.text, last_seq=last_seq) if self.text else ""
+        self._text.content = words_html(self.text, last_seq=last_seq, growing=running) if self.text else ""
         self._working.set_visibility(running)
         if running:
             self.fail("")

@@ -149,9 +149,10 @@ def own_html(text: str, *, seq: int) -> str:
     return f'<div class="bubble" dir="auto">{escape(text[:SHOWN])}{_more(text, seq=seq, most=SHOWN)}</div>'
 
 
-def words_html(text: str, *, last_seq: int) -> str:
-    """Text that the person did not write, as Markdown."""
-    return f'<div class="prose">{safe_html(text, references=last_seq, highlight=highlighted)}</div>'
+def words_html(text: str, *, last_seq: int, growing: bool = False) -> str:
+    """Text that the person did not write, as Markdown; ``growing`` while more of it comes."""
+    html = safe_html(text, references=last_seq, highlight=highlighted, growing=growing)
+    return f'<div class="prose">{html}</div>'
 
 
 def reasoning_html(text: str, *, key: str, running: bool = False, seconds: float = 0.0) -> str:
@@ -173,7 +174,7 @@ def reasoning_html(text: str, *, key: str, running: bool = False, seconds: float
         label = f"Thought for {took}" if took else "Reasoning"
     return (
         f'<details class="fold reasoning" data-key="{escape(key)}"><summary>{icon("down")}<span>{label}</span></summary>'
-        f'<div class="prose">{safe_html(text)}</div></details>'
+        f'<div class="prose">{safe_html(text, growing=running)}</div></details>'
     )
 
 

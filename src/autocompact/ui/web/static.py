@@ -20,6 +20,8 @@ class KeptFiles(StaticFiles):
         """A file, which the browser need not ask for again."""
         response = super().file_response(full_path, *args, **options)
         response.headers["cache-control"] = "public, max-age=31536000, immutable"
+        if str(full_path).endswith(".woff2"):
+            response.headers["content-type"] = "font/woff2"  # Python 3.13 does not know it yet
         return response
 
 

@@ -1,4 +1,4 @@
-"""Formulas in LaTeX as MathML, which browsers draw by themselves: no script, no font, no request.
+"""Formulas in LaTeX as MathML for notebooks, which browsers draw by themselves: no script, no font, no request.
 
 What the converter makes is written out here element by element: it keeps names of links, styles and classes that the
 text brings along, and puts text of a formula into its markup as it stands.
@@ -9,9 +9,6 @@ from __future__ import annotations
 import re
 from html import escape, unescape
 from xml.etree.ElementTree import Element
-
-MOST = 4_000
-"""Characters of a formula: the converter's work grows faster than its input."""
 
 DEEPEST = 40
 """Braces within each other: deeper ones are shown as they were written."""
@@ -49,7 +46,7 @@ _ATTRIBUTES = frozenset(
 )
 
 
-def formula_html(latex: str, *, block: bool) -> str:
+def formula_html(latex: str, block: bool) -> str:
     """A formula as MathML; as code where it cannot be read.
 
     Args:
@@ -58,8 +55,8 @@ def formula_html(latex: str, *, block: bool) -> str:
     """
     from latex2mathml.converter import convert_to_element
 
-    source = f"<code>{escape(latex.strip())}</code>"
-    if len(latex) > MOST or _depth(latex) > DEEPEST:
+    source = f"<code>{escape(latex)}</code>"
+    if _depth(latex) > DEEPEST:
         return source
     try:
         made: Element = convert_to_element(_known(latex), display="block" if block else "inline")
