@@ -273,6 +273,31 @@ def test_a_summary_that_the_client_brings_is_told_as_the_earlier_account() -> No
         assert "m3 [open]: Now release it." in text
 
 
+@pytest.mark.parametrize(
+    ("heading", "dated"),
+    [
+        ("## Next Steps", "### Next Steps (at that time)"),
+        ("7. Pending Tasks:", "7. Pending Tasks (at that time):"),
+        ("**Current Work:**", "**Current Work (at that time):**"),
+        ("## Was gefunden wurde\n## Offene Punkte", "### Offene Punkte (damals)"),
+        ("## Decisions", "### Decisions"),
+    ],
+)
+def test_what_an_earlier_summary_says_of_the_present_is_told_as_what_was_so_then(
+    heading: str, dated: str
+) -> None:
+    """It may be done since, and "Next steps" of hours ago read like those of now."""
+    german = (
+        "Wir haben das so gemacht und nicht anders, weil es mit der Zeit besser ist. "
+        if "Offene" in dated
+        else ""
+    )
+    text = redact(f"# Report\n{german}\n{heading}\n- Move the uploader.\n")
+    for _ in range(3):
+        text = offline_summary(LEDGER, budget=1_500, counter=COUNTER, previous=text)
+        assert f"{dated}\n- Move the uploader." in text
+
+
 @pytest.mark.requirement("A11")
 def test_our_own_earlier_summary_is_carried_on_by_the_ledger_and_not_nested() -> None:
     ledger, text = LEDGER, redact("# Old\nSomebody else wrote this.")

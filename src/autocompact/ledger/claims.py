@@ -152,6 +152,12 @@ def _is_refused(line: str, found: re.Match[str]) -> bool:
 def heading(lines: list[str], index: int) -> str:
     """The nearest heading above line ``index``; "" if there is none."""
     for above in range(index - 1, max(-1, index - _FARTHEST), -1):
-        if match := _HEADING.match(lines[above]):
-            return match["hash"] or match["bold"] or match["lead"]
+        if found := heading_in(lines[above]):
+            return found
     return ""
+
+
+def heading_in(line: str) -> str:
+    """The words of a line that is a heading; "" if it is none."""
+    found = _HEADING.match(line)
+    return "" if found is None else found["hash"] or found["bold"] or found["lead"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from autocompact.core.language import WORDS
+from autocompact.core.language import WORDS, detect
 from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Message, Role, Text
 from autocompact.core.redacted import EMPTY, RedactedMessage, RedactedText, edited, filled, joined
@@ -20,6 +20,7 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.spoken import is_carried
 from autocompact.core.tokens import Counter
 from autocompact.ledger.account import account
+from autocompact.ledger.claims import heading_in, opens
 from autocompact.ledger.condensing import worth_reading
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.shortening import fitted, shortened_text
@@ -167,5 +168,19 @@ def _below_a_section(text: str) -> str:
 def _what_it_adds(previous: str) -> str:
     """What a new account does not say anyway: all of another's, of ours what it kept of another's."""
     if _OURS.search(previous):
-        return "\n".join(block.strip() for block in _OUR_EARLIER.findall(previous))
-    return _TITLE.sub("###", _RULES.sub("", previous).strip())
+        return _dated("\n".join(block.strip() for block in _OUR_EARLIER.findall(previous)))
+    return _dated(_TITLE.sub("###", _RULES.sub("", previous).strip()))
+
+
+def _dated(text: str) -> str:
+    """``text`` with a mark at headings such as "Next steps": what stands below them was so before what follows it here."""
+    then = WORDS[detect([text])]["then"]
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        if (words := heading_in(line)) and opens(words) and not _THEN.search(words):
+            lines[at] = _HEADING_END.sub(f" ({then})", line, count=1)
+    return "\n".join(lines)
+
+
+_THEN = re.compile("|".join(rf"\({re.escape(words['then'])}\)" for words in WORDS.values()))
+_HEADING_END = re.compile(r"(?=[ \t:*]*$)")
