@@ -18,7 +18,7 @@ FOLDER = Path('/home/ada/it\'s 100% "$HOME"/.autocompact')
 def test_a_crontab_runs_both_jobs_with_paths_quoted():
     lines = [line for line in crontab(PROGRAM, FOLDER).splitlines() if not line.startswith("#")]
     commands = [line.split(" ", 5) for line in lines]
-    assert [" ".join(parts[:5]) for parts in commands] == ["0 0 * * 0", "0 0 1 * *"]
+    assert [" ".join(parts[:5]) for parts in commands] == ["0 0 * * 0", "0 14 1 * *"]
     words = [shlex.split(parts[5].replace(r"\%", "%")) for parts in commands]
     assert [each[:-2] for each in words] == [
         [str(PROGRAM), "--dir", str(FOLDER), "--observations"],
@@ -35,7 +35,7 @@ def test_systemd_units_run_both_jobs_also_after_a_downtime():
         "autocompact-monthly.service", "autocompact-monthly.timer",
     }  # fmt: skip
     assert "OnCalendar=Sun *-*-* 00:00:00\nPersistent=true\n" in units["autocompact-weekly.timer"]
-    assert "OnCalendar=*-*-01 00:00:00\n" in units["autocompact-monthly.timer"]
+    assert "OnCalendar=*-*-01 00:00:00 UTC\n" in units["autocompact-monthly.timer"]
     service = units["autocompact-monthly.service"]
     assert "SuccessExitStatus=3" in service
     assert (

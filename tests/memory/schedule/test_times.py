@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.memory.schedule.times import (
+    JOBS,
     LONGEST_PAUSE,
     Job,
+    day_of,
     due,
     last_due,
-    local_day,
     seconds_to_next_day,
 )
 
@@ -40,11 +41,29 @@ def test_each_job_was_last_due_on_a_sunday_or_a_first_of_the_month(day: date):
 @pytest.mark.requirement("C5")
 def test_what_was_missed_for_months_is_due_once():
     done: dict[Job, date] = {"weekly": date(2026, 3, 1), "monthly": date(2026, 3, 1)}
-    assert list(due(done, date(2026, 11, 21))) == [
+    assert list(due(done, "2026-11-21T12:00:00+00:00", zone=UTC)) == [
         ("weekly", date(2026, 11, 15)),
         ("monthly", date(2026, 11, 1)),
     ]
-    assert list(due({}, date(2026, 11, 1))) == [("weekly", date(2026, 11, 1)), ("monthly", date(2026, 11, 1))]
+    assert list(due({}, "2026-11-01T12:00:00+00:00", zone=UTC)) == [
+        ("weekly", date(2026, 11, 1)),
+        ("monthly", date(2026, 11, 1)),
+    ]
+
+
+@pytest.mark.requirement("C6")
+@pytest.mark.parametrize(
+    "now, zone, day",
+    [
+        # nine hours of October are still to come in UTC, whose days the report counts
+        ("2026-11-01T00:30:00+09:00", "Asia/Tokyo", date(2026, 10, 1)),
+        ("2026-11-01T09:00:00+09:00", "Asia/Tokyo", date(2026, 11, 1)),
+        ("2026-11-01T00:30:00+00:00", "America/New_York", date(2026, 10, 1)),
+        ("2026-11-01T00:30:00-04:00", "America/New_York", date(2026, 11, 1)),
+    ],
+)
+def test_a_month_is_reported_on_when_it_is_over_here_and_in_utc(now: str, zone: str, day: date):
+    assert last_due("monthly", day_of("monthly", now, zone=ZoneInfo(zone))) == day
 
 
 @given(ZONES, st.datetimes(datetime(2020, 1, 1), datetime(2027, 1, 1)), st.integers(20, 400))  # noqa: DTZ001 - made aware below
@@ -52,23 +71,19 @@ def test_on_any_calendar_each_sunday_and_each_first_is_done_exactly_once(
     name: str, start: datetime, hours: int
 ):
     zone, instant = ZoneInfo(name), start.replace(tzinfo=UTC)
-    today = local_day(instant.isoformat(), zone=zone)
-    done: dict[Job, date] = {job: last_due(job, today) for job in ("weekly", "monthly")}
+    begun: dict[Job, date] = {job: day_of(job, instant.isoformat(), zone=zone) for job in JOBS}
+    done: dict[Job, date] = {job: last_due(job, day) for job, day in begun.items()}
     ran: list[tuple[Job, date]] = []
-    seen: set[date] = set()
+    seen: set[tuple[Job, date]] = set()
     for _ in range(hours):
         instant += timedelta(hours=1)
-        today = local_day(instant.isoformat(), zone=zone)
-        seen.add(today)
-        for job, day in due(done, today):
+        now = instant.isoformat()
+        seen |= {(job, day_of(job, now, zone=zone)) for job in JOBS}
+        for job, day in due(done, now, zone=zone):
             done[job] = day
             ran.append((job, day))
     assert len(set(ran)) == len(ran)
-    first = local_day(start.replace(tzinfo=UTC).isoformat(), zone=zone)
-    expected = {("weekly", day) for day in seen if day.weekday() == 6} | {
-        ("monthly", day) for day in seen if day.day == 1
-    }
-    assert set(ran) == {(job, day) for job, day in expected if day > first}
+    assert set(ran) == {(job, day) for job, day in seen if day == last_due(job, day) and day > begun[job]}
 
 
 @pytest.mark.parametrize(
@@ -88,11 +103,11 @@ def test_the_pause_ends_with_the_local_day_and_is_an_hour_at_most(now: str, zone
 
 def test_without_a_zone_it_is_that_of_the_machine():
     now = "2026-11-21T12:00:00+00:00"
-    assert local_day(now) == datetime.fromisoformat(now).astimezone().date()
+    assert day_of("weekly", now) == datetime.fromisoformat(now).astimezone().date()
     assert 1 <= seconds_to_next_day(now) <= LONGEST_PAUSE
 
 
 def test_a_day_that_is_done_stays_done_on_the_other_side_of_the_date_line():
     done: dict[Job, date] = {"weekly": date(2026, 11, 15), "monthly": date(2026, 11, 1)}
-    assert list(due(done, date(2026, 11, 14))) == []
-    assert list(due(done, date(2026, 10, 31))) == []
+    assert list(due(done, "2026-11-14T12:00:00+00:00", zone=UTC)) == []
+    assert list(due(done, "2026-10-31T12:00:00+00:00", zone=UTC)) == []

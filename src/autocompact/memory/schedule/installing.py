@@ -9,8 +9,9 @@ from pathlib import Path
 from autocompact.errors import InvalidInput
 from autocompact.memory.schedule.times import Job
 
-_WHEN_CRON: Mapping[Job, str] = {"weekly": "0 0 * * 0", "monthly": "0 0 1 * *"}
-_WHEN_SYSTEMD: Mapping[Job, str] = {"weekly": "Sun *-*-* 00:00:00", "monthly": "*-*-01 00:00:00"}
+# a month is reported on when it is over in UTC: cron knows only local hours, and the farthest zone is 14 hours ahead
+_WHEN_CRON: Mapping[Job, str] = {"weekly": "0 0 * * 0", "monthly": "0 14 1 * *"}
+_WHEN_SYSTEMD: Mapping[Job, str] = {"weekly": "Sun *-*-* 00:00:00", "monthly": "*-*-01 00:00:00 UTC"}
 _OPTIONS: Mapping[Job, Sequence[str]] = {
     "weekly": ("--observations",),
     "monthly": ("--tasks", "--report"),

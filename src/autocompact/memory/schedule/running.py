@@ -17,7 +17,7 @@ from typing import Protocol
 import msgspec
 
 from autocompact.errors import AutocompactError, MemoryInUse, log_data
-from autocompact.memory.schedule.times import JOBS, Job, due, last_due, local_day, seconds_to_next_day
+from autocompact.memory.schedule.times import JOBS, Job, day_of, due, last_due, seconds_to_next_day
 from autocompact.ports import Clock, SystemClock
 from autocompact.runtime.files import PRIVATE_FILE, replace_file
 
@@ -87,6 +87,11 @@ class Schedule:
         self._pause = pause
         self._running: asyncio.Task[None] | None = None
 
+    @property
+    def has_folder(self) -> bool:
+        """True if there is a memory folder to work in."""
+        return self._folder.is_dir()
+
     def start(self) -> None:
         """Run what is due now, and then whenever something is."""
         self._running = asyncio.create_task(self._run())
@@ -109,7 +114,7 @@ class Schedule:
         """
         from filelock import FileLock, Timeout
 
-        if not self._folder.is_dir():
+        if not self.has_folder:
             return ()
         # no waiting: who holds it does the very same work
         lock = FileLock(self._folder / LOCK, timeout=0, mode=PRIVATE_FILE)
@@ -123,14 +128,14 @@ class Schedule:
             lock.release()
 
     async def _due(self) -> tuple[Job, ...]:
-        state, today = self._read(), local_day(self._clock.now(), zone=self._zone)
+        state, now = self._read(), self._clock.now()
         # a first start: nothing was missed, so nothing is caught up
         if state is None:
-            days = {job: last_due(job, today) for job in JOBS}
+            days = {job: last_due(job, day_of(job, now, zone=self._zone)) for job in JOBS}
             self._write(_State(**days, sessions=await self._sessions(0)))
             return ()
         ran: list[Job] = []
-        for job, day in due({"weekly": state.weekly, "monthly": state.monthly}, today):
+        for job, day in due({"weekly": state.weekly, "monthly": state.monthly}, now, zone=self._zone):
             if job in self._jobs:
                 if not await _could(self._jobs[job], day, job=job):
                     continue
@@ -141,7 +146,7 @@ class Schedule:
                 # a monthly run has looked at all of them
                 state.sessions = await self._sessions(state.sessions)
             self._write(state)
-        await self._after_sessions(state, today)
+        await self._after_sessions(state, day_of("weekly", now, zone=self._zone))
         return tuple(ran)
 
     async def _after_sessions(self, state: _State, today: date) -> None:

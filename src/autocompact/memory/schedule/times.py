@@ -1,6 +1,7 @@
 """Due dates of the upkeep: each Sunday and each first of a month, at the beginning of the day.
 
-A run belongs to a day of the local calendar, not to an instant. So clocks that are set forward or back never skip or
+A run belongs to a day of the local calendar, not to an instant; that of a month waits until the month is over in UTC, too, whose days
+the report counts. So clocks that are set forward or back never skip or
 repeat one: where a day has no midnight it begins with its first instant, and where midnight comes twice the day was
 done after the first. A day that is done stays done when one travels west over the date line. What was missed while
 nothing ran is done once, for its last day.
@@ -9,7 +10,7 @@ nothing ran is done once, for its last day.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal, TypeAlias, get_args
 
 Job: TypeAlias = Literal["weekly", "monthly"]
@@ -20,14 +21,17 @@ LONGEST_PAUSE = 3_600.0
 """Seconds after which the calendar is looked at again: clocks are set, and computers sleep."""
 
 
-def local_day(now: str, *, zone: tzinfo | None = None) -> date:
-    """The day that it is locally.
+def day_of(job: Job, now: str, *, zone: tzinfo | None = None) -> date:
+    """The day that it is for a job.
 
     Args:
+        job: which.
         now: a stamp in ISO 8601 with an offset.
         zone: the local time zone; None is that of the machine.
     """
-    return datetime.fromisoformat(now).astimezone(zone).date()
+    instant = datetime.fromisoformat(now)
+    local = instant.astimezone(zone).date()
+    return local if job == "weekly" else min(local, instant.astimezone(UTC).date())
 
 
 def last_due(job: Job, day: date) -> date:
@@ -39,15 +43,16 @@ def last_due(job: Job, day: date) -> date:
             return day.replace(day=1)
 
 
-def due(done: Mapping[Job, date], day: date) -> Iterator[tuple[Job, date]]:
+def due(done: Mapping[Job, date], now: str, *, zone: tzinfo | None = None) -> Iterator[tuple[Job, date]]:
     """The jobs to run, each with the day that it is for.
 
     Args:
         done: the day for which each job ran last; one that is missing never ran, and is due.
-        day: which day it is.
+        now: a stamp in ISO 8601 with an offset.
+        zone: the local time zone; None is that of the machine.
     """
     for job in JOBS:
-        wanted = last_due(job, day)
+        wanted = last_due(job, day_of(job, now, zone=zone))
         if job not in done or done[job] < wanted:
             yield job, wanted
 
