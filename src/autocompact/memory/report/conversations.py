@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counted
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
@@ -41,8 +42,8 @@ async def records_of_store(
     compactions: list[CompactionRecord] = []
     calls: list[Call] = []
     undated = 0
-    async for info in _touched(store, month):
-        name = info.key.conversation
+    touched = [info async for info in _touched(store, month)]
+    for info, name in zip(touched, _names(touched), strict=True):
         messages, made = await store.read(info.key), await store.compactions(info.key)
         new = [_record(each, name=name) for each in made if month.has(each.receipt.time)]
         span = month.has(info.created) and month.has(info.updated)
@@ -78,6 +79,13 @@ async def _touched(store: ConversationStore, month: Month) -> AsyncIterator[Conv
             # An import is created later than its messages were said.
             if info.updated[:7] >= str(month):
                 yield info
+
+
+def _names(infos: Sequence[ConversationInfo]) -> Iterator[str]:
+    """A name for each that no other has: tenants may call theirs alike."""
+    alike = Counted(info.key.conversation for info in infos)
+    for key in (info.key for info in infos):
+        yield key.conversation if alike[key.conversation] == 1 else f"{key.namespace}/{key.conversation}"
 
 
 def _record(record: Compaction, *, name: str) -> CompactionRecord:
