@@ -9,6 +9,8 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +34,7 @@ from autocompact.jobs.queue import MOST_ATTEMPTS, PREPARE, arguments_of, connect
 from autocompact.jobs.running import run_worker, sweep
 from autocompact.jobs.schema import install, migrations
 from autocompact.jobs.work import Work
+from autocompact.memory.schedule import Schedule, Upkeep
 from autocompact.ports import Key, Model, Order, Workers
 from autocompact.settings import Settings
 from autocompact.stores.naming import ServerUrl
@@ -298,7 +301,9 @@ async def test_a_job_that_ends_every_worker_is_given_up(cluster: Cluster, url: S
         assert jobs(cluster, url) == ["failed", "failed", "todo"]
 
 
-async def test_what_a_model_could_not_do_is_tried_again(cluster: Cluster, url: ServerUrl) -> None:
+async def test_what_a_model_could_not_do_is_tried_again_and_the_log_says_so(
+    cluster: Cluster, url: ServerUrl, caplog: pytest.LogCaptureFixture
+) -> None:
     answers: list[Any] = [ModelUnavailable("no answer"), None]
     model = TalkingModel()
     usual = model.reply
@@ -318,6 +323,84 @@ async def test_what_a_model_could_not_do_is_tried_again(cluster: Cluster, url: S
             await until(prepared)
         await workers.aclose()
         assert not answers
+    (told,) = (vars(record) for record in caplog.records if record.levelname == "WARNING")
+    said = {name: told[name] for name in ("msg", "job", "attempt", "of", "reason")}
+    assert said == {
+        "msg": "a job failed, and is tried again",
+        "job": PREPARE.task,
+        "attempt": 1,
+        "of": MOST_ATTEMPTS,
+        "reason": "ModelUnavailable",
+    }
+
+
+async def test_a_job_that_fails_for_good_is_one_line_in_the_log(
+    cluster: Cluster, url: ServerUrl, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = TalkingModel()
+    model.reply = _unavailable
+    async with PostgresStore(url) as store:
+        conversation = await gateways(store).open("task")
+        for number in range(6):
+            await step(conversation, number)
+        await a_worker_seems_to_be_there(cluster, url)
+        workers = QueuedWorkers(url)
+        assert await workers.prepare(KEY, ORDER)
+        cluster.sql(f"UPDATE procrastinate_jobs SET attempts = {MOST_ATTEMPTS - 1}", database=url.url)
+        async with working(work_on(store, summaries=model)):
+
+            async def failed() -> bool:
+                return await asyncio.to_thread(jobs, cluster, url) == ["failed"]
+
+            await until(failed)
+        await workers.aclose()
+    (told,) = (record for record in caplog.records if record.levelname in {"WARNING", "ERROR"})
+    assert (told.msg, vars(told)["attempt"], told.exc_info) == (
+        "a job failed for good",
+        MOST_ATTEMPTS,
+        None,
+    )
+
+
+def _unavailable(_: object) -> Any:
+    raise ModelUnavailable("no answer")
+
+
+@pytest.mark.requirement("C6")
+async def test_the_month_is_reported_on_by_the_worker_that_has_the_memory_folder(
+    cluster: Cluster, url: ServerUrl, tmp_path: Path
+) -> None:
+    clock = FakeClock("2026-10-31T23:50:00.000+00:00")
+
+    def upkeep(folder: Path) -> Schedule:
+        made = Upkeep(folder=folder, databases=[url], clock=clock)
+        return Schedule(folder, jobs=made.jobs(), clock=clock, zone=UTC)
+
+    def waiting() -> int:
+        told = cluster.sql(
+            "SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'autocompact.upkeep'", database=url.url
+        )
+        return int(told)
+
+    async def done() -> bool:
+        return not await asyncio.to_thread(waiting)
+
+    async with PostgresStore(url, clock=clock) as store:
+        for tenant in ("one", "two"):
+            said = [text_message(1, "user", "old words"), text_message(2, "assistant", "an answer")]
+            await store.append(Key(namespace=tenant, conversation="talk"), said, after=0)
+        async with working(work_on(store, schedule=upkeep(tmp_path))):
+            await until(done)
+        assert not (tmp_path / "reports").exists()  # the month is not over
+        clock.advance(20 * 60)
+        async with working(work_on(store, schedule=upkeep(tmp_path / "none"))):
+            pass
+        assert waiting() == 1
+        async with working(work_on(store, schedule=upkeep(tmp_path))):
+            await until(done)
+    report = (tmp_path / "reports" / "2026-10.md").read_text("utf-8")
+    assert "| Sessions | 2 |" in report
+    assert "not over" not in report
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import AsyncExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,7 +81,10 @@ async def _worked(
 
     with logs_shown("procrastinate"):
         work = work_of(settings, url)
-        async with work.store:
+        async with AsyncExitStack() as opened:
+            await opened.enter_async_context(work.store)
+            if work.summaries is not None:
+                opened.push_async_callback(work.summaries.aclose)
             await run_worker(
                 work,
                 concurrency=concurrency,

@@ -6,20 +6,22 @@ failed for good after `KEPT_HOURS`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from autocompact.errors import AutocompactError
+from autocompact.errors import AutocompactError, log_data
 from autocompact.jobs.work import Work
 from autocompact.ports import Key, Order
 from autocompact.runtime.extras import install_command
 from autocompact.stores.naming import ServerUrl
 
 try:
-    from procrastinate import App, PsycopgConnector, RetryStrategy
+    from procrastinate import App, PsycopgConnector, RetryDecision, RetryStrategy
+    from procrastinate.jobs import Job as Queued
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"jobs need an extra: {install_command('postgres')}", name=error.name
@@ -37,6 +39,8 @@ MOST_ATTEMPTS = 5
 _FIRST_WAIT_SECONDS = 2
 _PATIENCE_SECONDS = 3.0
 """For a connection."""
+
+log = logging.getLogger("autocompact.jobs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +97,33 @@ def pool_options(url: ServerUrl, *, connections: int) -> dict[str, Any]:
     }
 
 
+class _Retry(RetryStrategy):
+    """Says in the log, on one line, that a job failed and what becomes of it.
+
+    The queue itself says the first below the level that is shown, and the second with the whole stack.
+    """
+
+    def get_retry_decision(self, *, exception: BaseException, job: Queued) -> RetryDecision | None:
+        """See `procrastinate.BaseRetryStrategy`."""
+        decision = super().get_retry_decision(exception=exception, job=job)
+        if isinstance(exception, AutocompactError):
+            said = {"job": job.task_name, "number": job.id, "attempt": job.attempts + 1, "of": MOST_ATTEMPTS}
+            said |= log_data(exception)
+            if decision is not None:
+                log.warning("a job failed, and is tried again", extra=said)
+            else:
+                log.error("a job failed for good", extra=said)
+        return decision
+
+
 def queue_of(work: Work, connector: PsycopgConnector) -> App:
     """The queue with every job of `JOBS`."""
     app = App(connector=connector)
     # nothing but what was raised on purpose can be of use a second time
-    retry = RetryStrategy(
-        max_attempts=MOST_ATTEMPTS, exponential_wait=_FIRST_WAIT_SECONDS, retry_exceptions={AutocompactError}
+    retry = _Retry(
+        max_attempts=MOST_ATTEMPTS - 1,
+        exponential_wait=_FIRST_WAIT_SECONDS,
+        retry_exceptions={AutocompactError},
     )
     for job in JOBS:
         run = _prepare(work) if job is PREPARE else _due(getattr(work, job.name))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import contextmanager
 
 from procrastinate import App
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, UniqueViolation
 from procrastinate.jobs import Job as Queued
 from procrastinate.jobs import Status
 
+from autocompact.errors import AutocompactError
 from autocompact.jobs.orders import ALIVE_SECONDS
 from autocompact.jobs.queue import JOBS, KEPT_HOURS, MOST_ATTEMPTS, connector_of, queue_of
 from autocompact.jobs.schema import install
@@ -53,7 +55,7 @@ async def run_worker(
         begins()
         working = asyncio.ensure_future(
             app.run_worker_async(
-                queues=[job.task for job in JOBS],
+                queues=_queues(work),
                 name="autocompact",
                 concurrency=concurrency,
                 delete_jobs="successful",
@@ -63,7 +65,29 @@ async def run_worker(
                 install_signal_handlers=stop is None,
             )
         )
-        await _ended(working, stop=stop, sweeping=_sweeping(app, stalled_seconds=stalled_seconds))
+        with _one_line_each():
+            await _ended(working, stop=stop, sweeping=_sweeping(app, stalled_seconds=stalled_seconds))
+
+
+def _queues(work: Work) -> list[str]:
+    """What it takes jobs from: without a memory folder it leaves the upkeep to workers that have one."""
+    has_folder = work.schedule is not None and work.schedule.has_folder
+    return [job.task for job in JOBS if job.name != "upkeep" or has_folder]
+
+
+@contextmanager
+def _one_line_each() -> Generator[None]:
+    """Within this block, the queue says nothing of failures that its jobs have told of on one line."""
+    of_queue = logging.getLogger("procrastinate.worker")
+    of_queue.addFilter(_is_new)
+    try:
+        yield
+    finally:
+        of_queue.removeFilter(_is_new)
+
+
+def _is_new(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], AutocompactError))
 
 
 async def _ended(
