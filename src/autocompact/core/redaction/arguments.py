@@ -167,6 +167,8 @@ _CALLS = (
             accept=made_up,
         )
         for anchor, before, first in (
+            ("__construct(", 1, "'bob', "),
+            ("__construct(", 2, "$dsn, 'bob', "),
             (".login(", 1, "SENDER, "),
             (".connect(", 1, "'HomeNet', "),
             (".connect(", 2, "host, user, "),
@@ -224,7 +226,7 @@ _CALLS = (
     form(
         "password",
         "-securestring ",
-        pattern=rf"-securestring[ ](?:-string[ ])?{_SECRET}",
+        pattern=rf"-securestring[ ](?:-(?:string|asplaintext|force)[ ]){{0,3}}{_SECRET}",
         examples=(
             "ConvertTo-SecureString 'moonlight' -AsPlainText -Force".replace("moonlight", "«moonlight»"),
             'ConvertTo-SecureString -String "«<a10>!»" -AsPlainText',

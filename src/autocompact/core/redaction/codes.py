@@ -16,7 +16,7 @@ _GROUP = re.compile(r"[A-Za-z2-7]{4}")
 _ITEM = r"(?:[-*•>|]|\d{1,2}[.):\]])?[ \t|]{0,4}[\"'`]?"
 
 _CODE = r"(?:(?-i:[A-Z])-)?(?!(?:19|20)\d\d(?!\d))\d{4,8}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,3}"
-_IS = r"(?:[ ](?:is|ist|lautet|est|es|è|é):?|[ ]?[:：=]|:[ ]?)[ \n]{1,3}[\"'`*]{0,2}"
+_IS = r"(?:[ ](?:is|ist|lautet|est|es|è|é)(?: (?:le|la|el|il|now|jetzt))?:?|[ ]?[:：=]|:[ ]?)[ \n]{1,3}[\"'`*]{0,2}"
 _PURPOSES = (
     "verification|security|login|log-in|sign-in|one-time|confirmation|authentication|authenticator|access|otp|sms|2fa|mfa|activation|device|user"
     "|door|gate|alarm|garage|entry|keypad|lock|locker|safe|vault|voicemail|pairing|unlock|disarm|panel|lockbox|room|building|house|invite|reset"
@@ -82,8 +82,8 @@ CODES: tuple[Form, ...] = (
     form(
         "recovery codes",
         "codes",
-        pattern=rf"codes(?: [^\s:]{{1,30}}){{0,4}}(?:,[^\n:]{{1,60}})?[ ]?:[ \n]{{1,4}}{_ITEM}(?P<s>{_IN_LIST}(?:[\"'`]?(?:,|[ ]|\n)[ \n]{{0,6}}{_ITEM}{_IN_LIST}){{1,20}})(?![\w-])",
-        line=r"(?i:(?<!\w)(?:wiederherstellungs|notfall|ersatz|backup-|recovery-|sicherungs|reserve))$",
+        pattern=rf"codes(?: [^\s:]{{1,30}}){{0,4}}(?:,[^\n:]{{1,60}})?(?:[ ]?:[ \n]{{1,4}}|(?:\.\w{{2,4}})?[\"'*:]{{0,3}}\r?\n{{1,2}}){_ITEM}(?P<s>{_IN_LIST}(?:[\"'`]?(?:,|[ ]|\n)[ \n]{{0,6}}{_ITEM}{_IN_LIST}){{1,20}})(?![\w-])",
+        line=r"(?i:(?<![A-Za-z])(?:wiederherstellungs|notfall|ersatz|backup[-_]|recovery[-_]|sicherungs|reserve))$",
         examples=(
             "Wiederherstellungscodes für das Konto, falls nötig: «<h16>, <h16>»",
             "Notfallcodes:\n«a1b2-c3d4\ne5f6-a7b8»",

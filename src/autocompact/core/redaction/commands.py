@@ -75,7 +75,7 @@ COMMANDS: tuple[Form, ...] = (
     form(
         "password",
         "assword",
-        pattern=r"assword[^\n]{0,60}\n[^\n]{0,40}?send(?:_user)?[ ]+(?:--[ ]+)?\"(?P<s>[^\"\\$\s]{4,64})\\[rn]\"",
+        pattern=r"assword[^\n;]{0,60}[\n;][^\n]{0,40}?send(?:_user)?[ ]+(?:--[ ]+)?\"(?P<s>[^\"\\$\s]{4,64})\\[rn]\"",
         line=r"expect[^\n]{0,60}$",
         examples=(
             'expect "Password:"\nsend "«Sommer<l4>9!»\\r"',

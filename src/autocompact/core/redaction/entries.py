@@ -97,7 +97,7 @@ _HASHED = tuple(
     form(
         "password",
         anchor,
-        pattern=rf"{re.escape(anchor)}(?:\.\w{{1,20}}|\w{{0,12}}){rest}\([ \n]{{0,20}}(?:[$\w.>-]{{1,60}}[ ]?,[ ]?)?{_LITERAL}",
+        pattern=rf"{re.escape(anchor)}(?:\.\w{{1,20}}|\w{{0,12}}){rest}\([ \n]{{0,20}}(?:(?:[$\w.>-]{{1,60}}|'[^'\n]{{0,200}}')[ ]?,[ ]?)?{_LITERAL}",
         line=r"(?:^|[^\w$]|_)(?:\w{0,30}_)?$",
         examples=(f"{said}'«<a10>!»')", f'{said}"«<a10>!»", 10)', f"{said}user.hash, '«<a10>!»')"),
         others=(f"{said}password, 10)", f"{said}'password')", f"{said}'sha256')"),

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from autocompact.core.redaction.arguments import ARGUMENTS
 from autocompact.core.redaction.building import QUOTE, VALUE, dense, form, given, program, stated
 from autocompact.core.redaction.codes import CODES
+from autocompact.core.redaction.command_lines import COMMAND_LINES
 from autocompact.core.redaction.commands import COMMANDS
+from autocompact.core.redaction.encoded import ENCODED
 from autocompact.core.redaction.entries import ENTRIES
 from autocompact.core.redaction.outputs import OUTPUTS
 from autocompact.core.redaction.pairs import PAIRS
@@ -174,35 +176,6 @@ def _is_phrase(words: str) -> bool:
 
 _TWELVE = "abandon ability able about above absent absorb abstract absurd abuse access accident"
 _PROGRAMS = (
-    program(
-        r"(?:mysql|mariadb)[a-z-]*|7z[arz]?|unrar|rar|sshpass",
-        " -p",
-        option="[ ]-p",
-        examples=(
-            "mysql -u root -p«hunter22» shop",
-            "mysqldump -h db -uroot -p'«p4ss word»' shop > x.sql",
-            "mysqladmin -p«<a12>» status",
-            "mariadb -u root -p«<a12>» shop",
-            "7z a -p«<a12>» out.7z a",
-            "sshpass -p«<a12>» ssh h",
-        ),
-        others=("mysql -u root -p", "mysql -u root -p shop", "mysql -p$PASS", "mkdir -pv a"),
-    ),
-    program(
-        r"sshpass|psexec|security[ ][a-z-]*keychain|[\w.-]+(?:[ ](?!run\b)[a-z-]+)?[ ]login|mongo[a-z]*|sqlplus|keytool|vncpasswd|sonar-scanner|kinit|useradd|usermod",
-        " -p",
-        option="[ ]-p[ ]+",
-        examples=(
-            "sshpass -p «hunter22» ssh root@h",
-            "sshpass -p '«S3cr3t! x»' scp a b",
-            "docker login -u ci -p «<a20>» ghcr.io",
-            "docker login -u AWS -p «ey<b600>» 123456789012.dkr.ecr.eu-west-1.amazonaws.com",
-            "az login --service-principal -u app -p «<a34>» --tenant t",
-            "mongosh -u root -p «<a12>» admin",
-            "security unlock-keychain -p «moonlight» login.keychain",
-        ),
-        others=("sshpass -p $PASS ssh h", "docker run -p 8080:80 login", "mkdir -p login/x"),
-    ),
     form(
         "password",
         " -p ",
@@ -211,34 +184,6 @@ _PROGRAMS = (
         examples=("cqlsh -u cassandra -p «<l6>Violin66»",),
         others=("docker run -u 1000:1000 -p 8080:80 nginx", "x -u bob -p 5432", "x -u bob -p $PASS"),
         accept=lambda value: stated(value) and mixed(value),
-    ),
-    program(
-        r"p(?:link|scp|sftp)|putty|winscp",
-        " -pw ",
-        option="[ ]-pw[ ]",
-        examples=("plink -ssh bob@h -pw «<a12>»", "pscp -pw «<l6>_<l4>9» f bob@h:/"),
-    ),
-    program(
-        "ssh-keygen",
-        " -n ",
-        option="[ ]-N[ ]+",
-        examples=("ssh-keygen -t ed25519 -N '«<a10>' -f k".replace("' -f", "»' -f"),),
-    ),
-    form(
-        "password",
-        "wpa_passphrase ",
-        pattern=rf"wpa_passphrase \S{{1,40}} {VALUE}",
-        examples=("wpa_passphrase Home «<l8>-7»",),
-        others=("wpa_passphrase Home $PSK",),
-        accept=given,
-    ),
-    form(
-        "password",
-        "rabbitmqctl ",
-        pattern=rf"rabbitmqctl (?:[\w-]+ )?(?:add_user|change_password|authenticate_user) \S{{1,60}} {VALUE}",
-        examples=("rabbitmqctl add_user svc «<a12>»", "rabbitmqctl change_password svc «<a12>»"),
-        others=("rabbitmqctl add_user svc $PASS",),
-        accept=given,
     ),
     form(
         "password",
@@ -268,40 +213,11 @@ _PROGRAMS = (
     ),
     form(
         "password",
-        "<<<",
-        pattern=r"<<<[ ]?[\"'](?P<s>[^\"'\n$]{3,100})[\"']",
-        line=r"(?m:^)(?![^\n]*(?:grep|rg|cat|wc)[ ])[^\n]*?(?:passw|crypt|secret|login|insert)[^|\n]{0,100}$",
-        examples=("cryptsetup luksOpen /dev/sda2 x <<< '«<l8>»'", "vncpasswd -f <<< '«<l5>Marble85»'"),
-        others=("grep passwd <<< 'some text2'", "crypt <<< '$X'"),
-        accept=lambda value: stated(value) or is_word(value),
-    ),
-    form(
-        "password",
         "redis-cli",
         pattern=rf"redis-cli[^\n|;&]{{0,200}}?[ ](?:-a|--pass|auth(?:[ ]default)?)[ ]+{VALUE}",
         examples=("redis-cli -h cache -a «<a20>» ping", "redis-cli -p 6380 AUTH «<l10>x1»"),
         others=("redis-cli -a $REDIS_PASS",),
         accept=given,
-    ),
-    form(
-        "password",
-        "ldap",
-        pattern=rf"ldap(?:search|add|modify|delete|whoami|passwd)[^\n|;&]{{0,300}}?[ ]-w[ ]+{VALUE}",
-        examples=("ldapsearch -x -D cn=admin -w «<a12>» -b dc=x",),
-        others=("ldapsearch -W -x",),
-        accept=given,
-    ),
-    program(
-        "sqlcmd|bcp|ipmitool|zip|unzip|isql|tsql|mosquitto_(?:pub|sub|rr)",
-        " -p",
-        option="[ ]-P[ ]?",
-        examples=(
-            "sqlcmd -S db -U sa -P '«Str0ng!<a6>»' -Q 'x'",
-            "ipmitool -H bmc -U root -P «<a12>» chassis",
-            "zip -P «<a12>» out.zip a",
-            "mosquitto_pub -h mq -u sensor -P «<l6>-x» -t a/b",
-        ),
-        others=("xargs -P 4 zip", "mosquitto_pub -h mq -p 1883 -t a/b"),
     ),
     *(
         program(
@@ -321,15 +237,6 @@ _PROGRAMS = (
         option=r"[ ]-U[ ]?[\"']?[\w\\]+%",
         examples=("smbclient //nas/share -U adm%«<a12>»",),
     ),
-    program(
-        "openssl",
-        " -p",
-        option=r"[ ]-pass(?:in|out)?[ ][\"']?pass:",
-        examples=(
-            "openssl rsa -passin pass:«<a12>» -in k.pem",
-            "openssl enc -aes-256-cbc -pass pass:«<a12>»",
-        ),
-    ),
     form(
         "password",
         "pass",
@@ -344,40 +251,6 @@ _PROGRAMS = (
         pattern=r"(?<=ch)passwd",
         line=r"echo[ ][\"']?[\w.-]+:(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*\|[ ]*(?:sudo )?ch$",
         examples=("echo 'root:«<a12>»' | chpasswd",),
-        accept=given,
-    ),
-    form(
-        "password",
-        "| passwd --stdin",
-        pattern=r"\| passwd --stdin",
-        line=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*$",
-        examples=("echo «moonlight» | passwd --stdin deploy",),
-        others=("echo $PASS | passwd --stdin deploy",),
-        accept=given,
-    ),
-    form(
-        "password",
-        "rclone ",
-        pattern=rf"rclone[ ][^\n|;&]{{0,300}}?[ ]pass[ =]{VALUE}",
-        examples=("rclone config create nas webdav user bob pass «<l6>-<l4>»",),
-        others=("rclone copy pass $PASS", "rclone config create nas webdav user bob pass $PASS"),
-        accept=given,
-    ),
-    form(
-        "password",
-        "signtool ",
-        pattern=rf"signtool[ ]sign[ ][^\n|;&]{{0,300}}?[ ]/p[ ]{VALUE}",
-        examples=("signtool sign /f cert.pfx /p «moonlight» app.exe",),
-        others=("signtool verify /pa app.exe", "signtool sign /f c.pfx /p %PASS% a.exe"),
-        accept=given,
-    ),
-    form(
-        "password",
-        "| sudo -",
-        pattern=r"\| sudo -",
-        line=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*$",
-        examples=("echo «<a12>» | sudo -S apt update",),
-        others=("echo $PASS | sudo -S ls",),
         accept=given,
     ),
     form(
@@ -533,6 +406,8 @@ FORMS: tuple[Form, ...] = (
     *_HEADERS,
     *_COOKIES,
     *_PROGRAMS,
+    *COMMAND_LINES,
+    *ENCODED,
     *STATEMENTS,
     *ARGUMENTS,
     *COMMANDS,

@@ -22,10 +22,12 @@ OTHER_TAILS = frozenset(
     " status state mode scope scopes issuer audience metadata meta info config settings options option schema model request response handler callback listener"
     " event events map list array set items pair pairs ring chain pattern regex re mask masked redacted test tests spec example examples docs stdin command cmd"
     " data at by for from in is to of on bits iterations rounds salt salts attempts tries retries manager pool bucket buckets per rate stream streams ized izer"
-    " encryption hasher hashers hashing algorithms mechanism mechanisms press up down code codes board word words frame frames stroke map pad point points bindings binding space".split()
+    " encryption hasher hashers hashing algorithms mechanism mechanisms press up down code codes board word words mint address addresses contract frame frames stroke map pad point points bindings binding space".split()
 ) - {"text?", "code", "test", "store"}
 _OWNER = LazyPattern(r"(?<![\w.-])([A-Za-z][\w.-]{1,30})[ ]$")
 """What a key is of: ``mapbee key``, ``my key``."""
+_OF_ELEMENT = LazyPattern(r"<[A-Za-z][\w.-]*[ ](?:[^<>\n]*[ ])?$")
+"""What stands before an attribute: ``<li key="…">`` tells one row from the others."""
 _SECRET_HEAD = LazyPattern(r"secret|priv(?:ate|$)|encrypt|signing|auth(?!or)")
 PREPOSITIONS = frozenset("at by for from in is of on to".split())
 _OTHER_KEYS = tuple(
@@ -34,13 +36,26 @@ _OTHER_KEYS = tuple(
     " dict json field column item react view state query param header attr path file doc dedupe dedup etag lock"
     " redis queue topic metric log tag label build turbo nx artifact restore image ssh known host gpg pgp apt rpm"
     " verification verify publishable anon site tracking measurement issue ticket jira next prev first last any"
-    " press enter no key websocket".split()
+    " press enter no key websocket parameter option".split()
 )
 """What stands before "KEY" in the name of something else."""
 OTHER_TOKENS = tuple(
     "page next continuation cursor sync eos bos pad unk sep cls mask special stop max min num total prompt"
     " completion input output cached reasoning used per cancellation cancel abort design color prev peek lookahead skip offset resume starting start scroll pagination checkpoint".split()
 )
+_OTHER_HEADERS = (
+    "cache",
+    "idempotency",
+    "public",
+    "object",
+    "meta",
+    "partition",
+    "sort",
+    "surrogate",
+    "request",
+    "correlation",
+)
+"""What stands before "key" in the name of a header that anybody may read."""
 _PUBLIC = tuple(
     f"{public}{key}"
     for public in ("public", "pub", "cache")
@@ -187,6 +202,8 @@ def _ends(before: str, *, words: tuple[str, ...]) -> bool:
 def _is_other_key(before: str, *, word: str, text: str, at: int) -> bool:
     """True for a key of something that no table knows (``routing_key``), or of nothing (``the key is …``)."""
     if word.lower() == "key" and not before:
+        if _OF_ELEMENT.search(text, max(0, at - 120), at):
+            return False
         owner = _OWNER.search(text, max(0, at - 32), at)
         if owner is not None and owner[1].lower() in _OTHER_KEYS:
             return False
@@ -200,8 +217,10 @@ def _is_other_key(before: str, *, word: str, text: str, at: int) -> bool:
 
 def _is_key_head(before: str, head: str, *, text: str, at: int) -> bool:
     if not before:
-        head = text[max(0, at - 16) : at].lower().rstrip(" ").rpartition("\n")[2]
-        return text[at - 1 : at] == " " and head.rpartition(" ")[2] in KEY_HEADS
+        head = text[max(0, at - 16) : at].lower().rstrip(" .").rpartition("\n")[2]
+        return text[at - 1 : at] in (" ", ".") and re.split(r"[ .]", head)[-1] in KEY_HEADS
+    if head.startswith("x-"):
+        return not head.endswith(_OTHER_HEADERS)
     if head.endswith(KEY_HEADS) or _SECRET_HEAD.search(head):
         return not head.endswith(_PUBLIC)
     return before.isupper() and before[-1] == "_" and not head.endswith(_OTHER_KEYS)

@@ -49,7 +49,7 @@ _Q = r"(?:\\{0,7}[\"'`]|%22|%27|&quot;|&#3[49];)"
 _COLOUR = r"(?:(?:\x1b|\\u001[bB]|\\x1[bB]|\\e|\\033)\[[0-9;]{0,12}m){0,3}"
 _CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\)|[ ]\[[^\[\]\n]{{1,40}}\](?=:))?(?:\][ \t]{{0,3}}(?=[=:!])|\}}(?=[ \t]{{0,12}}=))?"
 _TYPE = r"(?:\??:[ \t]?[&*\[A-Za-z][A-Za-z.|<>&' \[\]]{0,40}(?==(?![=>])))?"
-_SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|<-|[:?+]=|=(?![=>]|~[ \t/])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}[ \t]{{0,4}}"
+_SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|<-|[:?+]=|=(?![=>]|~[ \t/])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\\u003[dD]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}[ \t]{{0,4}}(?:\[\s{{0,20}}(?={_Q}))?"
 _CELL = r"[ \t]{0,24}(?P<cell>[|│┃])[ \t]{1,40}"
 _ENTERS = r"\.(?:fill|type|type_?(?:text|keys|write)|send_?keys|press_?sequentially|set_?(?:value|text)|enter_?text|input_text|replace_?text|to_?have_?value|val)\("
 _CALL = (
@@ -59,10 +59,10 @@ _CALL = (
 _COMPARED = r"[ \t]{0,3}(?P<compared>===?|!==?|<>|\.(?:equals|equalsIgnoreCase|contentEquals|eq)\(|\)\.(?:not\.)?(?:toBe|toEqual|toStrictEqual|to\.(?:be|eql?|equal))\(|\)\.to[ ]eq[ (])[ \t]{0,3}"
 _COMMA = rf"(?P<comma>,|\r?\n[ \t]{{0,40}}-(?=[ ]))[ \t]{{0,24}}(?={_Q})"
 _NUMBER = r"(?:\d{1,6}[→|:\t][ \t]{0,24})?"
-_OTHER = rf"[ \t\n\r,]{{0,40}}{_NUMBER}{_Q}?\w{{1,30}}{_Q}?[ \t]{{0,12}}[:=][ \t]{{0,3}}(?:{_Q}[^\s\"'`]{{0,60}}{_Q}|[\w.-]{{1,40}})[ \t]{{0,3}}(?=[,\r\n])"
+_OTHER = rf"[ \t\n\r,]{{0,40}}{_NUMBER}{_Q}?\w{{1,30}}{_Q}?[ \t]{{0,12}}[:=][ \t]{{0,3}}(?:{_Q}[^\n\"'`]{{0,60}}{_Q}|[\w. -]{{1,60}})[ \t]{{0,3}}(?=[,\r\n])"
 _PAIR = (
-    rf"(?P<pair>(?:[ \t]{{0,3}}[:=]?[ \t]{{0,3}}\{{)?[ \t]{{0,3}}(?:{_OTHER}){{0,5}}(?:,|\r?\n|\\n|[ \t]|(?<=\{{))[ \t\n\r,]{{0,40}}{_NUMBER}"
-    rf"{_Q}?(?:value|default|with|plain_?text|secret_?string|content){_Q}?[ \t]{{0,12}}[:=][ \t]{{0,3}})"
+    rf"(?P<pair>(?:[ \t]{{0,3}}[:=]?[ \t]{{0,3}}\{{|:(?=[ \t]*\r?\n[ \t]))?[ \t]{{0,3}}(?:{_OTHER}){{0,5}}(?:,|\r?\n|\\n|[ \t]|(?<=\{{))[ \t\n\r,]{{0,40}}{_NUMBER}"
+    rf"{_Q}?(?:(?:\w{{1,16}}:)?\w{{0,16}}value|default|with|plain_?text|secret_?string|content){_Q}?[ \t]{{0,12}}[:=][ \t]{{0,3}})"
 )
 _BLOCK = r"(?P<block>:[ \t]{0,3}[|>][-+]?[ \t]{0,3}\n[ \t]{1,24})"
 _BELOW = r"(?P<below>[:：](?:\*{2})?[ \t]{0,3}(?:\n[ \t]{0,8}(?:```\w{0,8})?){1,3}(?:>[ ]|-[ ])?)"
@@ -71,7 +71,7 @@ _LINK = (
     r"(?P<link>(?:[ ](?:[^\s.:;=!?,\"'`<>]{1,30}|\w{1,6}['’]\w{1,24})){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|wurde[ ]auf|bleibt|lautete?t?|hei(?:ß|ss)t|c['’]est|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|je|este|là|adalah|ir|yra|er|brzmi|=|to)|['’]s|[ ]hab(?:e|en)?[ ](?:ich|wir)(?:[ ][a-zäöüß]{1,15}){0,2}|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar)|[ ]auf(?=[ ][^\s]{4,80}[ ](?:geändert|gesetzt|umgestellt)))"
     r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ](?:from(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){1,4}[ ])?to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
 )
-_EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:是|为|為|改成了?|成|は|는|은|هو|هي|הוא|היא|है|คือ|είναι)[ ]?[:：]?|(?=[「『«“])|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ](?=[!-~])|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
+_EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:を|를|을|是|为|為|改成了?|成|は|는|은|هو|هي|הוא|היא|है|คือ|είναι)[ ]?[:：]?|(?=[「『«“])|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ](?=[!-~])|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
 _BETWEEN = LazyPattern(
     rf"{_CLOSED}(?:{_BLOCK}|{_PAIR}|{_BELOW}|{_TYPE}{_SIGN}|{_CELL}|{_COMPARED}|{_CALL}|{_COMMA}|{_LINK}|{_EAST}|{_SPACE})",
     re.IGNORECASE,
@@ -81,6 +81,16 @@ _SUBJECT = LazyPattern(
     r"(?:[ \t]{1,8}|[ \t]{0,3}(?:\r?\n[ \t>]{0,8}){1,2}))"
 )
 """What a password is for, up to the colon or a bracket: ``password is generated for root@localhost: …``."""
+_UNDER = LazyPattern(r"[*_`\"':：]{0,4}[ \t]*\r?\n(?:[ \t]*\r?\n){0,2}[ \t>|]{0,12}(?:[-*][ ])?")
+_TITLE = LazyPattern(
+    r"(?m:^)[ \t>*#|_`-]{0,12}(?:(?![a-zß-ÿ])[^\W\d][\w'’.-]{0,20}[ ](?:[^\W\d][\w'’.-]{0,20}[ ]){0,2})?$"
+)
+_LOGIN_ABOVE = LazyPattern(
+    r"(?m:^)[ \t>*#|_-]{0,12}(?:user(?:[ _]?name)?|login|account|e-?mail|benutzer(?:name)?|konto|identifiant|utilisateur|usuario|utente|gebruiker(?:snaam)?|用户名?|账号|帐号|ユーザー名?)"
+    r"[*_:：]{0,3}[ \t]*\r?\n(?:[ \t]*\r?\n)?[^\n]{1,80}\n(?:[ \t]*\r?\n)?\Z",
+    re.IGNORECASE,
+)
+"""The name of a user and the user, each on a line, right above: what follows them in a form is a password."""
 _OTHERS = OTHER_TAILS - PREPOSITIONS - {"per"}
 _PROMPT = LazyPattern(
     r"[ \t]{0,8}(?:\([\w.-]{1,30}\)[ ])?(?:[\w.-]{1,40}@[\w.-]{1,40}[: ]?[^\s$#%]{0,60}[ ]?|PS[ ][^>\n]{1,80})?[$#%>❯➜][ ]"
@@ -103,14 +113,17 @@ _JUDGED = 4_096
 _SAYS_IT = ("it's", "it’s", "it is", "it was", " ist", " lautet", " war", "est", "était", "es ", "es:", "è")
 """Of which it has one, in lower case: looking for these takes a fiftieth of the time."""
 _RUN = LazyPattern(r"(?<![\w/.@:+=-])(?P<value>[A-Za-z0-9_+/~-]{20,400}={0,2})(?![\w/.@:-]|[ ]?=)")
-_LABEL = LazyPattern(r"(\w+)[\"'`\])]*[ \t]{0,8}(?:=>|[:=])[ \t]{0,8}[\"'`(\[{]*$")
+_LABEL = LazyPattern(r"(\w+)[\"'`\])]*[ \t]{0,8}(?:=>|[:=])[ \t]{0,8}[\"'`(\[{]*\Z")
 _SEALS = LazyPattern(r"(?<!\w)ENC[\[(]")
 """Before what a program encrypted where it stands."""
-_CONTENTS = frozenset("value default data content plaintext text string secret is here this".split())
+_CONTENTS = frozenset(
+    "value default data content plaintext text string secret is here this below follows aquí aqui hier ici qui unten".split()
+)
 _ELEMENT = LazyPattern(
-    r"(?:[ \t][^<>\n]{0,120})?(?P<element>>)[ \t\r\n]{0,40}(?:<(?:value|string|plain_?text|text)(?:[ ][^<>\n]{0,80})?>[ \t\r\n]{0,40})?",
+    r"(?:[ \t][^<>\n]{0,120})?(?<!/)(?P<element>>)[ \t\r\n]{0,40}(?:<(?:value|string|plain_?text|text)(?:[ ][^<>\n]{0,80})?>[ \t\r\n]{0,40})?",
     re.IGNORECASE,
 )
+_PREFIX = LazyPattern(r"<[\w-]{1,24}(?:[.:][\w-]{1,24}){0,4}[.:]$")
 _INSIDE = LazyPattern(r"(?P<value>[^\s<>\"']{4,400})[ \t\r\n]{0,40}(?=</)")
 _ATTRIBUTE = LazyPattern(r"[\"'](?:[ \t][^<>\n]{0,120})?>[ \t\n]{0,40}(?:<(?:value|string)>[ \t\n]{0,40})?")
 _NAMED_ELEMENT = LazyPattern(
@@ -137,12 +150,13 @@ _REST = LazyPattern(rf"[^{_BARE}]*")
 _TO_END = LazyPattern(rf"(?P<value>[^\x00-\x20\"'`\\{EASTERN}]+?)[,;]?[ \t]{{0,8}}(?=\r?\n|$)")
 _PHRASE_LINE = LazyPattern(r"(?P<value>\w{3,20}(?:[ ]\w{2,20}){2,7}[!?]?)[ \t]{0,8}(?=\r?\n|$)")
 _IS_NAME = LazyPattern(
-    rf"(?<!\w)(?:name|key|variable|id){_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}}{_Q}?$", re.IGNORECASE
+    rf"(?<!\w)(?:\w{{0,16}}(?:name|key)|variable|id){_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}}{_Q}?(?:[\w-]{{1,30}}[./])*$",
+    re.IGNORECASE,
 )
 _VALUE_FIRST = LazyPattern(
-    rf"(?<!\w)(?:value|default|plain_?text|secret_?string){_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}}(?:(?P<q>{_Q})|(?=[^\s\"'\\]))"
+    rf"(?<!\w)(?:\w{{0,16}}value|default|plain_?text|secret_?string){_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}}(?:(?P<q>{_Q})|(?=[^\s\"'\\]))"
     rf"(?P<value>[^\s\"'\\]{{4,200}})(?(q)(?P=q))[ \t]{{0,3}}(?:,|\r?\n)(?:\s{{0,40}}{_Q}?\w{{1,30}}{_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}}{_Q}?[\w.-]{{1,40}}{_Q}?[ \t]{{0,3}}(?:,|\r?\n)){{0,3}}"
-    rf"\s{{0,40}}{_Q}?(?:name|key|variable|id){_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}}{_Q}?$",
+    rf"\s{{0,40}}{_Q}?(?:name|key|variable|id){_Q}?[ \t]{{0,3}}[:=][ \t]{{0,3}}{_Q}?(?:[\w-]{{1,30}}[./])*$",
     re.IGNORECASE,
 )
 _FIELD = LazyPattern(
@@ -155,12 +169,17 @@ _ENCODED = LazyPattern(
 )
 _BRACE = LazyPattern(r"[{}()\[\];]")
 _ASSIGNMENT = LazyPattern(
-    rf"(?:{_Q}|[\])* \t]){{0,8}}(?::[ ]?[\w<>&' ]{{1,30}}=|=>|[:=：＝>])[ \t]{{0,8}}(?:(?:\w{{1,24}}::)?(?:from|new|String|str|bytes)\(){{0,2}}[bru@]?{_Q}?$"
+    rf"(?:{_Q}|[\])* \t]){{0,8}}(?::[ ]?[\w<>&' ]{{0,30}}=|=>|[:=：＝>])[ \t]{{0,8}}(?:(?:\w{{1,24}}::)?(?:from|new|String|str|bytes)\(){{0,2}}[bru@]?{_Q}?$"
 )
 _ASSIGNS = LazyPattern(r"[A-Za-z_][\w.-]{0,30}=[^=]")
 """Another name with its value: ``secret=prod/db/password version=3``."""
 _BRACKETS = LazyPattern(r"[{}()\[\]]")
-_SET = LazyPattern(r"(?:ENV|setx|SETX|setenv)[ ]$")
+_SET = LazyPattern(r"(?:ENV|setx|SETX|setenv|set(?:[ ]-[a-zA-Z]+)+)[ ]$")
+_SETTERS = LazyPattern(
+    r"(?:set\w*|put\w*|define|getenv|setenv|environ\.get|env|default\w*|option)\(\s{0,20}(?:[\w.]{1,40}\s{0,3},\s{0,20}){0,2}[\"'`]$",
+    re.IGNORECASE,
+)
+"""Calls that take a name and its value."""
 _PLAIN = LazyPattern(r"(?P<value>[^\x00-\x20\"'`\\<>“”„»«「」『』。、，]{4,200})")
 _MANY = LazyPattern(rf"(?P<q>{_Q})(?P<value>[a-z]{{4}}(?:[ ][a-z]{{4}}){{3}})(?P<end>(?P=q))")
 _LINE_START = LazyPattern(
@@ -371,7 +390,7 @@ def _is_setting(text: str, value: _Value, *, place: Place) -> bool:
 
 def _candidates(text: str, place: Place) -> Iterator[_Value]:
     """What may be the value of the name, the longest reading first."""
-    if text[place.start - 1 : place.start] in ("<", ":") and (element := _ELEMENT.match(text, place.end)):
+    if (element := _element(text, place)) is not None:
         yield from _inside(text, element.end())
         return
     if (content := _content(text, place)) is not None:
@@ -381,6 +400,16 @@ def _candidates(text: str, place: Place) -> Iterator[_Value]:
     if (between := _BETWEEN.match(text, place.end, place.end + 700)) is not None:
         yield from _after(text, place, between=between)
     yield from _apart(text, place)
+
+
+def _element(text: str, place: Place) -> re.Match[str] | None:
+    """Up to the content of an element that is called by the name, also with a prefix: ``<db:password>``."""
+    before = text[place.start - 1 : place.start]
+    if before == "<" or (
+        before in (":", ".") and _PREFIX.search(text, max(0, place.start - 30), place.start)
+    ):
+        return _ELEMENT.match(text, place.end)
+    return None
 
 
 def _of_connection(text: str, place: Place) -> Iterator[_Value]:
@@ -396,7 +425,7 @@ def _of_connection(text: str, place: Place) -> Iterator[_Value]:
 
 def _before(text: str, place: Place) -> Iterator[_Value]:
     """The value of an element that stands before the key that is the name: ``{"value": "…", "name": "DB_PASSWORD"}``."""
-    if _IS_NAME.search(text, max(0, place.start - 24), place.start):
+    if _IS_NAME.search(text, max(0, place.start - 80), place.start):
         pair = _VALUE_FIRST.search(text, max(0, place.start - 400), place.start)
         yield from (replace(value, paired=True) for value in _matched(pair, Trust.LITERAL))
 
@@ -415,6 +444,7 @@ def _apart(text: str, place: Place) -> Iterator[_Value]:
             yield from _made_up(_alone(text, subject.end()), text)
         if text[place.start : place.end].lower() != "pass":
             yield from _told(text, subject.end())
+    yield from _titled(text, place)
     output, listed = _output(text, place)
     if output is not None and not listed:
         yield from _made_up(_alone(text, output), text)
@@ -425,6 +455,27 @@ def _apart(text: str, place: Place) -> Iterator[_Value]:
         between = text[place.end : run.start()]
         if is_strong(run["value"]) and _leads_on(between) and not (listed and "\n" in between):
             yield _Value(*run.span("value"), Trust.CODE)
+
+
+def _titled(text: str, place: Place) -> Iterator[_Value]:
+    """What has the line for itself below a name that has one: forms and exports are printed like that."""
+    below = _UNDER.match(text, place.end, place.end + 80)
+    if below is None or text[place.start : place.end].lower() == "pass":
+        return
+    title = _TITLE.search(text, max(0, place.start - 80), place.start)
+    if title is None:
+        return
+    beside_login = _LOGIN_ABOVE.search(text, max(0, title.start() - 200), title.start()) is not None
+    for value in _alone(text, below.end()):
+        said = text[value.start : value.end]
+        if _ASSIGNS.match(said):
+            continue
+        if (
+            beside_login
+            or is_chosen(said, beside=True)
+            or (mixed(said) and (has_symbol(said) or random_looking(said)))
+        ):
+            yield replace(value, trust=Trust.LITERAL if beside_login else Trust.STATED)
 
 
 def _output(text: str, place: Place) -> tuple[int | None, bool]:
@@ -506,7 +557,9 @@ def _after(text: str, place: Place, *, between: re.Match[str]) -> Iterator[_Valu
         case "east":
             yield from _said(text, at, trust=Trust.STATED)
         case "call" | "comma":
-            literal = form == "call" or place.option
+            literal = (
+                form == "call" or place.option or _SETTERS.search(text, max(0, place.start - 80), place.start)
+            )
             trust = Trust.ENVIRONMENT if place.capitals else Trust.LITERAL if literal else Trust.CODE
             yield from _quoted(text, at, trust=trust) if form == "call" or between["closed"] else ()
         case "compared":
@@ -536,7 +589,9 @@ def _linked(text: str, place: Place, *, link: str, at: int) -> Iterator[_Value]:
     # "A pass" may be one of a test or a compiler, and things are passed and keys added to others.
     own = text[place.start : place.end].lower()
     goal = link.rstrip().endswith(" to")
-    if goal and own.endswith(_GIVEN_TO):
+    if goal and own == "pass":
+        return
+    if goal and own.endswith(_GIVEN_TO) and not _SETS.search(text, max(0, place.start - 60), place.start):
         return
     sure = own != "pass" and not goal
     stated = sure or _SETS.search(text, max(0, place.start - 60), place.start) or _SET_TO.search(link)
@@ -678,8 +733,9 @@ def _of_line(text: str, place: Place, *, at: int) -> Iterator[_Value]:
         said = text[value.start : value.end]
         if (
             mixed(said)
+            and not said.startswith("-")
             and not _BRACKETS.search(said)
-            and (at - place.end > 1 or has_symbol(said) or "_" in said)
+            and (at - place.end > 1 or text[place.end] == "\t" or has_symbol(said) or "_" in said)
         ):
             yield value
 
@@ -704,7 +760,7 @@ def _spaced(text: str, place: Place, *, at: int) -> Iterator[_Value]:
         if match is not None:
             value = stripped(match["value"]).rstrip(PROSE_END)
             if (
-                not (_BRACE.search(value) or _ASSIGNS.match(value))
+                not (_BRACE.search(value) or _ASSIGNS.match(value) or value.startswith("-"))
                 and len(value) >= 8
                 and mixed(value)
                 and (random_looking(value) or has_symbol(value) or is_chosen(value, beside=True))

@@ -111,6 +111,7 @@ _LABEL = LazyPattern(
 )
 """Another name that has the value: ``"sha": "…"``."""
 _NOT_FOLLOWED = LazyPattern(r"[(\[{=]|[ ]?=|::|->")
+_SOLE = LazyPattern(r"[ \t>]*(?P<number>\d{1,6}[ \t]+)?(?P<value>[^\s\"'`(){}\[\]<>,;=]{7,64})[ \t\r]*$")
 _GOES_ON = LazyPattern(r"[A-Za-z0-9]|[_/+.-][^\W_]")
 _HEAD = LazyPattern(r"(?:^|[^\w.$@/+=-])(?:[^\W\d_]{1,20}-)?(?:[^\W\d_](?:(?![A-Z])[^\W\d_]){0,20})?$")
 """What stands before the word for a password in a sentence: nothing, or the rest of a compound."""
@@ -128,8 +129,10 @@ def find_nearby(source: Source) -> Iterator[Span]:
             continue
         start = max(done, text.rfind("\n", max(0, at - _BEFORE), at) + 1, at - _BEFORE)
         line = text.find("\n", word.end(), word.end() + _AFTER)
-        done = min(len(text), word.end() + _AFTER) if line < 0 else line
+        before, done = done, min(len(text), word.end() + _AFTER) if line < 0 else line
         yield from _in_line(word, start=start, end=done)
+        if text[start - 1 : start] == "\n":
+            yield from _above(text, start, least=before)
 
 
 def _is_in_name(text: str, start: int, *, end: int) -> bool:
@@ -156,6 +159,14 @@ def _in_line(word: re.Match[str], *, start: int, end: int) -> Iterator[Span]:
             continue
         if is_chosen(value, beside=user is not None or _is_led_to(word, at, end=at + len(value))):
             yield Span(start=at, end=at + len(value), kind="password")
+
+
+def _above(text: str, start: int, *, least: int) -> Iterator[Span]:
+    """What has the line above for itself, as in a chat or in a shell's history, where its number stands before it."""
+    above = max(least, text.rfind("\n", max(0, start - _BEFORE), start - 1) + 1)
+    sole = _SOLE.match(text, above, start - 1) if above < start - 1 else None
+    if sole is not None and is_chosen(sole["value"], beside=sole["number"] is not None):
+        yield Span(start=sole.start("value"), end=sole.end("value"), kind="password")
 
 
 def _is_led_to(word: re.Match[str], start: int, *, end: int) -> bool:

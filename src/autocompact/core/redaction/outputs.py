@@ -10,6 +10,7 @@ from autocompact.core.redaction.building import VALUE, dense, form, given, progr
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import (
     has_symbol,
+    is_chosen,
     is_placeholder,
     is_reference,
     mixed,
@@ -156,6 +157,45 @@ _DEVICES = (
         )
         for anchor in ("key", "shared-secret", "pre-shared-key")
     ),
+    *(
+        form(
+            "password",
+            anchor,
+            pattern=rf"{anchor}{rest}{VALUE}(?=[ \t]*(?:\r?\n|$))",
+            line=before,
+            examples=(f"{said}«<a10>»",),
+            others=(f"{said}required", f"{said}$KEY"),
+            accept=lambda value: given(value) and mixed(value),
+        )
+        for anchor, rest, before, said in (
+            ("key-string ", r"(?:[07] )?", r"(?m:^)[ \t]*$", "  key-string 7 "),
+            (
+                "authentication ",
+                r"(?:text |md5 )?(?:key-string )?(?:[07] )?",
+                r"(?:standby|vrrp|glbp) \d{1,4} $",
+                "standby 1 authentication ",
+            ),
+            ("wpa-psk ", r"(?:ascii|hex) [07] ", "", "wpa-psk ascii 0 "),
+        )
+    ),
+    form(
+        "password",
+        ":*:",
+        pattern=r":\*:(?:\*:)?[\w*.@-]{1,60}:(?P<s>[^\s\"'`:]{3,200})(?=[ \t]*(?:\r?\n|$))",
+        line=r"(?m:^)[ \t]*(?:[\w.-]{1,80}|\*)(?::(?:\d{2,5}|\*))?$",
+        examples=("*:*:*:svc:«moonlight9»", "db.acme.dev:5432:*:svc:«<a12>»"),
+        others=("*:*:*:svc:$PASS", "arn:aws:iam::*:role:x2"),
+        accept=given,
+    ),
+    form(
+        "password",
+        "@",
+        pattern=r"@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}:(?P<s>[^\s\"'`:/|]{6,80})(?=[ \t]*(?:\r?\n|$))",
+        line=r"(?m:^)[ \t]*(?:[\w.*-]{1,80}:)?[\w.+-]{1,60}$",
+        examples=("bob@acme.dev:«Moon.Light27»", "smtp.acme.dev:bob@acme.dev:«<a12>»"),
+        others=("git@github.com:repo.git", "bob@host.acme.dev:file-2024.txt", "bob@acme.dev:22222222"),
+        accept=lambda value: is_chosen(value, beside=True) or ("." not in value and _of_user(value)),
+    ),
     form(
         "password",
         "community",
@@ -237,7 +277,7 @@ _STATED = (
     form(
         "credentials",
         "authorization",
-        pattern=r"authorization\\{0,3}[\"']?[ ]?[:=,][ ]?\\{0,3}[\"']?[A-Za-z][\w-]{1,30}[ ](?:[\w.@-]{1,60}:)?(?P<s>[A-Za-z0-9+/._~-]{20,}={0,2})",
+        pattern=r"authorization\\{0,3}[\"']?[ ]?[:=,][ ]?[bfBF]?\\{0,3}[\"']?[A-Za-z][\w-]{1,30}[ ](?:[\w.@-]{1,60}[:=])?[\"']?(?P<s>[A-Za-z0-9+/._~-]{20,}={0,2})",
         examples=("Authorization: hmac bob:«<b43>=»", "Authorization: Acme-Token «<a32>»"),
         others=("Authorization: the user must be logged_in_with_2_factors",),
         accept=lambda value: dense(value) and random_looking(value),

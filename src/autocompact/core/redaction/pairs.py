@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from autocompact.core.redaction.building import form, given, made_up
+from autocompact.core.redaction.building import form, given, made_up, stated
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import (
     has_symbol,
@@ -14,13 +14,22 @@ from autocompact.core.redaction.values import (
     random_looking,
     stripped,
 )
+from autocompact.core.redaction.words import is_word_and_number
 
 _HEX = re.compile(r"[0-9a-f]{32,64}$", re.IGNORECASE)
+_TAG = re.compile(r"v?\d|(?:latest|stable|main|master|edge|alpine|slim|rc)\b")
 _KEY = r"(?P<s>[\w.~+/=-]{20,400})"
 _CURL = r"curl(?:\.exe)? [^\n]{0,400}?(?<=[ \t])"
 _SWITCHES = r"[sSvkfLgijlINOpqRaBMZ#0-6]{0,8}"
 """Letters of options of curl that take no argument, and so may stand before that of one that does: ``-sSu``."""
 _QUOTED_OR_BARE = r"(?:(?P<q>[\"'])(?P<s>(?:(?!(?P=q))[^\n$]){3,200})(?P=q)|(?P<t>[^\s\"'$|;&]{3,200}))"
+
+
+def _of_user(value: str) -> bool:
+    """True for what stands behind a user where a program takes both: no version, no tag of an image."""
+    if made_up(value):
+        return True
+    return given(value) and not _TAG.match(value) and (stated(value) or is_word_and_number(value))
 
 
 def _alone(value: str) -> bool:
@@ -83,7 +92,7 @@ _OPTIONS = (
             line=r"(?:^|[ ])-[\w-]{0,24}$",
             examples=tuple(f"{each}«<a10>!x» https://h" for each in starts),
             others=(*tuple(f"{each}v2-latest" for each in starts), f"run {starts[0]}$PASS"),
-            accept=made_up,
+            accept=_of_user,
         )
         for anchor, starts in (
             ("auth", ("http --auth bob:", "cli -auth bob:", "x --basic-auth=bob:")),
@@ -102,7 +111,7 @@ _OPTIONS = (
         pattern=r" -a [\"']?[A-Za-z][\w.@+-]{0,40}:(?P<s>[^\s\"'`$/:]{5,200})[\"']?(?=[ \n]|$)",
         examples=("http -a bob:«<a10>!x» GET https://h", "ab -A bob:«<a12>» https://h/"),
         others=("run -a image:1.2.3", "x -a $USER:$PASS", "docker -a app:v2-latest"),
-        accept=made_up,
+        accept=_of_user,
     ),
     form(
         "password",
@@ -111,7 +120,7 @@ _OPTIONS = (
         line=r"(?<![\w.-])(?:ab|wrk|siege|h2load)(?:[ ][^|;&\n]*)?$",
         examples=("ab -P proxy:«<a12>» https://h/",),
         others=("ab -P proxy:$PASS https://h/", "docker run -p localhost:8080 x"),
-        accept=made_up,
+        accept=_of_user,
     ),
     form(
         "password",
@@ -125,7 +134,7 @@ _OPTIONS = (
     form(
         "password",
         "bundle",
-        pattern=r"bundle (?:config )?(?:set )?(?:--\w+ )?[\w.-]{1,80} [\w.@-]{1,60}:(?P<s>[^\s\"'$:/]{5,200})",
+        pattern=r"bundle (?:config )?(?:set )?(?:--\w+ )?(?:https?://)?[\w./-]{1,80} [\w.@-]{1,60}:(?P<s>[^\s\"'$:/]{5,200})",
         examples=(
             "bundle config gems.acme.io bob:«<a20>»",
             "bundle config set --global gems.acme.io bob:«<a12>»",
@@ -144,7 +153,7 @@ _OPTIONS = (
     form(
         "password",
         "authident",
-        pattern=r"authident[\"']?[ ]?[:=][ ]?[\"']?[\w.@-]{1,60}:(?P<s>[^\s\"'$]{5,200})",
+        pattern=r"authident[\"']?(?:[ ]?[:=][ ]?|[ ])[\"']?[\w.@-]{1,60}:(?P<s>[^\s\"'$]{5,200})",
         examples=('npmAuthIdent: "bob:«<a10>!»"',),
         others=('npmAuthIdent: "${NPM_USER}:${NPM_PASS}"',),
         accept=given,
@@ -190,7 +199,7 @@ _AT_HOST = (
         form(
             "password",
             anchor,
-            pattern=rf"{re.escape(anchor)}[^\n|;&@]{{0,80}}?[\w$#]{{1,40}}/[\"']?(?P<s>[^\s\"'@/]{{4,60}})[\"']?@(?=[\w/])",
+            pattern=rf"{re.escape(anchor)}[^\n|;&@]{{0,80}}?[\w$#]{{1,40}}/[\"']?(?P<s>[^\s\"'@/]{{4,60}})[\"']?(?:@(?=[\w/])|(?=[ ]\w+=))",
             line=r"(?:^|[^\w])$",
             examples=(f"{anchor}scott/«<a10>»@orcl",),
             others=(f"{anchor}types/react-18@latest", f"{anchor}scott/$PASS@orcl"),

@@ -18,6 +18,7 @@ from autocompact.core.redaction.values import (
     has_symbol,
     is_key,
     is_password,
+    is_reference,
     is_uuid,
     mixed,
     random_looking,
@@ -71,7 +72,7 @@ _INI = LazyPattern(
     rf"(?m:^)[ \t]*\[{{1,2}}(?:[\w-]{{1,40}}\.){{0,4}}{_NAME}(?:\.[\w-]{{1,40}})?\]{{1,2}}[ \t]*\r?\n",
     re.IGNORECASE,
 )
-_JSON = LazyPattern(rf"(?<![\w.]){_NAME}(?:\\{{0,3}}[\"'])?[ ]?[:=]\s{{0,3}}[\[{{]", re.IGNORECASE)
+_JSON = LazyPattern(rf"(?<![\w./-]){_NAME}(?:\\{{0,3}}[\"'])?[ ]?[:=]\s{{0,3}}[\[{{]", re.IGNORECASE)
 _LINE = LazyPattern(
     r"(?P<indent>[ \t]*)(?:-[ ]+)?(?:[\"']?(?P<name>[\w.-]{1,120})[\"']?[ ]?[:=](?=[ \t\r\n])[ \t]*)?(?P<q>[\"']?)(?P<value>[^\r\n\"']*?)(?P=q)[ \t]*(?:[ ]#[^\n]*)?,?\r?(?:\n|$)"
 )
@@ -147,6 +148,8 @@ def _secret(match: re.Match[str]) -> Iterator[Span]:
 def _is_made_up(value: str) -> bool:
     if is_uuid(value):
         return True
+    if is_reference(value):
+        return False
     return (is_password(value, Trust.STATED) or is_key(value, Trust.LITERAL, least=12)) and (
         (mixed(value) and random_looking(value)) or has_symbol(value)
     )

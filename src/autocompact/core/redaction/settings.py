@@ -90,14 +90,6 @@ _NETWORK = (
         examples=("consul acl set-agent-token default «<h8>-<h4>-<h4>-<h4>-<h12>»",),
         others=("consul acl set-agent-token default $TOKEN",),
     ),
-    form(
-        "password",
-        "db2 connect ",
-        pattern=rf"db2 connect to \S{{1,40}} user \S{{1,40}} using {VALUE}",
-        examples=("db2 connect to shop user db2inst1 using «<a12>»",),
-        others=("db2 connect to shop user db2inst1 using $PASS",),
-        accept=given,
-    ),
 )
 
 _ECHOED = (
@@ -121,7 +113,16 @@ _ECHOED = (
             others=(f'{anchor} "echo $PASS"', f'{anchor} "pass show mail"'),
             accept=given,
         )
-        for anchor in ("passcmd", "passwordeval", "password-command", "passphrase-command", "passwordcommand")
+        for anchor in (
+            "passcmd",
+            "passwordeval",
+            "password-command",
+            "passphrase-command",
+            "passwordcommand",
+            "extpass",
+            "password_cmd",
+            "password-cmd",
+        )
     ),
 )
 

@@ -74,6 +74,22 @@ SHAPES: tuple[Form, ...] = (
         back=14,
     ),
     form(
+        "Firebase key",
+        ":apa91b",
+        pattern=r"(?<![\w-])(?P<s>[\w-]{8,30}:APA91b[\w-]{60,200})(?![\w-])",
+        examples=("AAAA<w7>:APA91b<w134>",),
+        others=("AAAA:APA91bshort",),
+        back=32,
+    ),
+    form(
+        "New Relic key",
+        "nral",
+        pattern=r"(?<![A-Za-z0-9])(?P<s>(?:[0-9a-f]{36}|[a-z]{2}\d{2}xx[0-9a-f]{30})NRAL)(?![A-Za-z0-9])",
+        examples=("<h36>NRAL", "eu01xx<h30>NRAL"),
+        others=("the NRAL keys", "mineral"),
+        back=40,
+    ),
+    form(
         "Azure secret",
         "q~",
         pattern=r"(?<![\w~.-])(?P<s>[\w~.-]{3}\dQ~[\w~.-]{31,34})(?![\w~-])",

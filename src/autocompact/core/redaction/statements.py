@@ -179,7 +179,7 @@ _COMMANDS = (
             ),
             accept=given,
         )
-        for option in (" --body", " --value")
+        for option in (" --body", " --value", " -b")
     ),
     *(
         form(
@@ -194,14 +194,6 @@ _COMMANDS = (
             accept=is_strong,
         )
         for letter in "akpstw"
-    ),
-    form(
-        "secret value",
-        "alias set ",
-        pattern=r"alias set \S{1,60} [\"']?https?://\S{1,200} [\"']?[\w.-]{1,80}[\"']? [\"']?(?P<s>[^\s\"'$]{6,200})",
-        examples=("mc alias set s3 https://s3.acme.dev admin «<l14>»",),
-        others=('mc alias set s3 https://s3.acme.dev "$USER" "$PASS"',),
-        accept=given,
     ),
     form(
         "password",
@@ -252,24 +244,6 @@ _COMMANDS = (
         examples=("net user bob «<a12>» /add", "net user Administrator «Sommerregen7»"),
         others=("net user bob /active:yes", "net user bob * /add", "the net user count grew"),
         accept=lambda value: given(value) and len(value) >= 6 and (is_word(value) or not value.isalpha()),
-    ),
-    form(
-        "password",
-        "<<<",
-        pattern=r"<<<[ ]?[\"'](?P<s>[^\"'\n$]{3,100})[\"']",
-        line=r"sudo[ ](?:-\w+[ ])*-\w*S\w*[^|\n]{0,100}$",
-        examples=("sudo -S <<< 'swordfish' apt update".replace("swordfish", "«swordfish»"),),
-        others=("grep a <<< 'some text2'",),
-        accept=given,
-    ),
-    form(
-        "password",
-        "| kinit",
-        pattern=r"\| kinit",
-        line=r"(?:echo|printf)[ ](?:-n |-e )?[\"']?(?P<s>[^\s\"'|]{3,100})[\"']?[ ]*$",
-        examples=("echo «Sommerregen» | kinit admin@EXAMPLE.COM",),
-        others=("echo $PASS | kinit admin",),
-        accept=given,
     ),
     *(
         form(
@@ -481,12 +455,6 @@ _COMMANDS = (
         pattern=rf"net use (?:[A-Z*]:?[ ]+)?\\\\\S{{1,100}}[ ]+(?!/){VALUE}[ ]+/u",
         examples=(r"net use Z: \\nas\share «<a10>!» /user:bob",),
         accept=given,
-    ),
-    program(
-        r"x?freerdp3?|mstsc|wfreerdp|rdesktop|cmdkey|psexec",
-        " /p",
-        option=r"[ ]/p(?:ass)?:",
-        examples=("xfreerdp /v:host /u:bob /p:«<a10>!»", "cmdkey /add:h /user:bob /pass:«<a12>»"),
     ),
     form(
         "password",

@@ -232,6 +232,7 @@ TOKENS: tuple[Token, ...] = (
         body=r"[A-Za-z0-9+/=_]{30,}",
         example="sntryu_<h64> sntrys_eyJpYXQiO<a120>_<a43>",
     ),
+    _token("webhook key", "SEC", body=r"[a-f0-9]{64}(?![A-Za-z0-9])", example="SEC<h64>"),
     _token(
         "age key",
         "AGE-SECRET-KEY-",

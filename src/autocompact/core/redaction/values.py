@@ -36,7 +36,7 @@ _PLACEHOLDER = LazyPattern(
     r"|your[_-]|[_-]here$|(?:[a-z][_-]|abc)123$|goes[_-]here|^(?:to-be|not-(?:yet-)?(?:set|given|known|used)|set-(?:in|by|at|via|this)|provided-(?:by|via|at|in)|see|ask|same-as|as-(?:in|for))(?:-|$)|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
     r"|^\(\([\w.:/-]+\)\)$|^#\{|^@@\w+@@$|^\*[a-z_]+\d{0,2}$|\]\{\d+,?\d*\}"
     r"|^!(?-i:[A-Z]?[a-z_]+|[A-Z][a-z]+[A-Z][a-z]+|[A-Z]+[a-z]*)$|^__\w+__$|^%\w+%$|^(?:[A-Z]+_)*(?:PASS(?:WORD|WD)?|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]+)*$"
-    r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%[sdv({A-Z]|%\(|^@[A-Za-z]|://|\[secret|^ENC[(\[]|^(?:vault|ssm|sops|file|keyvault|keyring|secretsmanager|bao):[/\w]|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
+    r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%(?:[sdv](?![A-Za-z0-9])|[({]|(?-i:[A-Z]{2}))|%\(|^@[A-Za-z]|://|\[secret|^ENC[(\[]|^(?:vault|ssm|sops|file|keyvault|keyring|secretsmanager|bao):[/\w]|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
     re.IGNORECASE,
 )
 _SOFT = LazyPattern(
@@ -120,10 +120,12 @@ _CONVENTION = LazyPattern(
 )
 """How people write names: all small, all capitals, or each word with a capital; letters and digits that follow none are made up."""
 _RULES = LazyPattern(r"[a-z_]{3,}(?:\|[a-z_]{3,}(?::[\w,]{1,20})?)+$")
+_EXCLAIMED = LazyPattern(r"[A-Z][a-z]{2,}[._-][A-Za-z][a-z]{2,}!$")
+"""Two words with a sign at the end that no name has: ``Maple_river!``."""
 _PHRASE = LazyPattern(r"[A-Za-z]{3,}(?:[-_. ](?:[A-Za-z]{2,}\d{0,4}|\d{1,4})){3,}[!?.]?$")
 _STRONG_SYMBOL = LazyPattern(r"[!#$%^&*+=?~@|;§€£]")
 _DATE = LazyPattern(
-    r"\d{4}-\d\d-\d\d(?:[T ].*)?$|\d{1,3}(?:\.\d{1,3}){2,3}$|v?\d+(?:\.\d+)+$|[\d.,]+(?:ms|s|m|h|d|kb|mb|gb|k|px|%)?$",
+    r"\d{4}-\d\d-\d\d(?:[T ].*)?$|\d{1,3}(?:\.\d{1,3}){2,3}$|v?\d+(?:\.\d+)+(?:[-+][a-z]+[\w.+-]*)?$|(?:[0-9a-f]{1,4}(?:::?|$)){3,8}(?:[0-9a-f]{0,4})(?:/\d{1,3})?$|(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}$|[\d.,]+(?:ms|s|m|h|d|kb|mb|gb|k|px|%)?$",
     re.IGNORECASE,
 )
 _COMMON = frozenset(
@@ -395,6 +397,8 @@ def is_password(value: str, trust: Trust) -> bool:
 
 
 def _may_be_password(value: str, trust: Trust) -> bool:
+    if trust >= Trust.LINE and _EXCLAIMED.match(value):
+        return not is_placeholder(value) and not _TALKS_OF.search(value)
     if trust >= Trust.LITERAL and _PHRASE.match(value) and not _SOFT.search(value):
         return not is_placeholder(value)
     if _is_stated(value, trust) or _is_assigned(value, trust) or _begins_a_path(value, trust):
@@ -447,7 +451,7 @@ def is_word_password(value: str) -> bool:
 
 _TECHNICAL_PART = LazyPattern(
     r"(?-i:(?<![A-Za-z])|(?=[A-Z]))(?:utf|base|sha|md|o?auth|log|u?int|float|http|ipv|ec|vec|mat|str|bit|arm|win|mysql|postgres|pg|python|java|node|php|socks|argon|pbkdf|bcrypt|rfc|gpt)[-_]?\d"
-    r"|(?<![^\W_])(?:x|s|k|e|p|b|h|v|i|l|es|mp)\d|(?<!\d)(?:16|32|64|128|256|512)(?!\d)|auth|2fa|(?<![a-z])(?:pw|db|srv|host|node|cluster|chars)(?![a-z])",
+    r"|(?<![^\W_])(?:x|s|k|e|p|b|h|v|i|l|es|mp)\d|(?<!\d)(?<![a-z]{5})(?:16|32|64|128|256|512)(?!\d)|auth|2fa|(?<![a-z])(?:pw|db|srv|host|node|cluster|chars)(?![a-z])",
     re.IGNORECASE,
 )
 

@@ -276,6 +276,37 @@ _PASSWORDS = (
     ),
 )
 
+_PARTS = tuple(
+    form(
+        kind,
+        anchor,
+        pattern=rf"{anchor}[\w.\[\]-]{{0,40}}?(?:{name})\]?\"\s{{0,4}}?(?:\r?\n[\w-]{{1,40}}:[^\n]{{0,100}}){{0,3}}\r?\n\r?\n(?P<s>[^\s]{{5,4000}})[ \t]*(?=\r?\n|$)",
+        line=r"(?i:form-data;[ ]?)$",
+        examples=(f'Content-Disposition: form-data; name="{said}"\r\n\r\n«{value}»\r\n--x',),
+        others=(
+            f'Content-Disposition: form-data; name="{said}"\n\n$PASS\n--x',
+            'form-data; name="file"\n\n<a12>\n',
+        ),
+        accept=given,
+    )
+    for anchor in ('name="',)
+    for kind, name, said, value in (
+        (
+            "password",
+            r"pass(?:word|wd|phrase|code)?(?:_?confirmation|_?again|2)?|pwd?|passwort|kennwort|contrase[ñn]a|senha",
+            "user[password]",
+            "moonlight9",
+        ),
+        (
+            "secret value",
+            r"\w{0,30}(?:secret|token|api_?key|secret_?key|access_?key|private_?key)",
+            "api_key",
+            "<a32>",
+        ),
+    )
+)
+"""The fields of a form as browsers send it."""
+
 _SESSIONS = (
     *(
         form(
@@ -324,4 +355,4 @@ _SESSIONS = (
     ),
 )
 
-VENDORS: tuple[Form, ...] = (*_HOOKS, *_KEYS, *_WALLETS, *_PASSWORDS, *_SESSIONS)
+VENDORS: tuple[Form, ...] = (*_HOOKS, *_KEYS, *_WALLETS, *_PASSWORDS, *_PARTS, *_SESSIONS)
