@@ -38,10 +38,16 @@ def test_a_tool_error_is_settled_by_success_on_the_same_file() -> None:
         ("grep x y", "Exit code 1"),
         ("make", "The user doesn't want to proceed with this tool use."),
         ("make", "[Request interrupted by user]"),
+        ("cd web; git log --oneline | grep x", "Exit code 1"),
+        ("grep -E 'a|b; c' y | grep -v \"x|z\"", "Exit code 1"),
     ],
 )
 def test_what_is_no_error_is_none(command: str, output: str) -> None:
     assert Talk().runs(command, output, is_error=True).entries("error") == []
+
+
+def test_what_fails_behind_a_look_is_an_error() -> None:
+    assert errors(("git fetch && git rebase main", "Exit code 1")) == ["git fetch && git rebase main"]
 
 
 def test_an_old_error_of_a_look_is_needed_less_than_a_recent_failed_check() -> None:
@@ -129,6 +135,30 @@ def test_a_conflict_is_settled_by_whatever_ends_the_merge(done: str) -> None:
     assert errors((merge, STUCK), ("git add a.py", ""), (done, "Exit code 1")) != []
     assert errors((merge, STUCK), (done, "")) == []
     assert errors(("make", RED), (done, "")) == ["make"]
+
+
+@pytest.mark.parametrize(
+    ("failed", "done", "left"),
+    [
+        ("git push", "git push --set-upstream origin topic", False),
+        ("git add .ignored a.py", "git add a.py && git commit -m x", False),
+        ("git add .ignored a.py", "git commit -am x", False),
+        ("cd web && git -C . push", "git push origin topic", False),
+        ("node assets/build.js", "cd assets && node build.js", False),
+        ("python tools/gen.py --all", "python ./gen.py --all", False),
+        ("python tools/manage.py check", "python manage.py migrate", True),
+        ("git push", "git pull", True),
+        ("git push", "echo git push", True),
+        ("git fetch && git rebase main", "git fetch", True),
+        ("node assets/build.js", "node assets/test.js", True),
+        ("pytest a.py && git commit -m x", "git commit --no-verify -m x", True),
+    ],
+)
+def test_a_step_that_succeeds_another_way_settles_the_one_that_failed(
+    failed: str, done: str, left: bool
+) -> None:
+    """As people go on: with the option that was asked for, without the file that is ignored, from the right folder."""
+    assert errors((failed, "Exit code 1\nfatal: it cannot be"), (done, "ok")) == ([failed] if left else [])
 
 
 def test_a_conflict_is_told_by_its_file() -> None:

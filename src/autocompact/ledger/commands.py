@@ -18,9 +18,14 @@ _CHECKS = re.compile(
     r"|build|compile|make|cargo|gradle|mvn|npm|pnpm|yarn|bun|tox|nox|deploy|migrate|install|docker|terraform|kubectl"
     r"|commit|push|merge|rebase|cherry-pick|release|publish|pr create)\b"
 )
+_GIT = re.compile(r"git (?:-[cC] \S+ )*(?P<step>[a-z][a-z-]*)")
+_SCRIPT = re.compile(
+    r"(?P<program>python3?|node|ruby|perl|php|bash|sh|bun|elixir) (?:[\w.~-]*/)*(?P<script>[\w.-]+\.\w+)(?P<told>(?: .*)?)\Z"
+)
 _SETTING = re.compile(r"[A-Za-z_]\w*=\S*\Z")
 _PLACE = re.compile(r".*[/.:]")
 _JOINT = re.compile(r" ?(?:&&|\|\|?|;) ?")
+_QUOTED = re.compile(r"'[^']*+'|\"(?:\\.|[^\"\\])*+\"", re.DOTALL)
 _COMMIT = re.compile(r"(\bgit commit\b).*", re.DOTALL)
 _EVERYWHERE = frozenset({"", ".", "..."})
 _RUNNERS = frozenset("uv poetry pipenv python python3 -m npx bunx run exec env time sudo bundle".split())
@@ -36,8 +41,14 @@ _NARROWING = frozenset(
 
 
 def is_look(command: str) -> bool:
-    """Whether it only looks at something, so that its failure is an answer and its success no news."""
-    return _LOOKS.match(command) is not None
+    """Whether it only looks at something, so that its failure is an answer and its success no news.
+
+    What it looks at may go through any filter; a step of git or a check behind the look is what it is for.
+    """
+    if _LOOKS.match(command) is None:
+        return False
+    parts = _JOINT.split(_QUOTED.sub("''", command))
+    return not any(_LOOKS.match(part) is None and (is_check(part) or _GIT.match(part)) for part in parts[1:])
 
 
 def is_check(command: str) -> bool:
@@ -58,14 +69,18 @@ class Check:
         words: the program and what it is told, without the runners before it, settings and flags.
         places: the files and folders it is told to look at; none: all of them.
         narrowing: flags that make it look at less, with their values.
+        step: what it does whatever it is told ("git push", a script with its arguments but without its folder); "" of others.
     """
 
     words: frozenset[str]
     places: frozenset[str]
     narrowing: frozenset[str]
+    step: str = ""
 
     def covers(self, other: Check) -> bool:
-        """Whether it looked at all that ``other`` looked at."""
+        """Whether it looked at all that ``other`` looked at, or does the same step; what is committed was added."""
+        if other.step and (self.step == other.step or (self.step, other.step) == ("git commit", "git add")):
+            return True
         mine = self.places | (self.words - other.words)
         everything = not mine or (bool(other.places) and all(_is_in(place, mine) for place in other.places))
         return everything and all(_is_wider(one, other.narrowing) for one in self.narrowing)
@@ -93,6 +108,19 @@ def parse_checks(command: str) -> frozenset[Check]:
     return frozenset(_check(part.split()) for part in parts if is_check(part) and not is_look(part))
 
 
+def parse_steps(command: str) -> frozenset[Check]:
+    """The steps of git and the scripts in a command line that are no checks."""
+    parts = _JOINT.split(_COMMIT.sub(r"\1", command))
+    return frozenset(_check(part.split()) for part in parts if not is_check(part) and _step(part))
+
+
+def _step(part: str) -> str:
+    if git := _GIT.match(part):
+        return f"git {git['step']}"
+    script = _SCRIPT.match(part)
+    return f"{script['program']} {script['script']}{script['told']}" if script else ""
+
+
 def _check(line: list[str]) -> Check:
     words: set[str] = set()
     places: set[str] = set()
@@ -110,5 +138,8 @@ def _check(line: list[str]) -> Check:
             words.add(word)
         before = word if word != "-m" or before not in ("python", "python3") else ""
     return Check(
-        words=frozenset(words), places=frozenset(places - _EVERYWHERE), narrowing=frozenset(narrowing)
+        words=frozenset(words),
+        places=frozenset(places - _EVERYWHERE),
+        narrowing=frozenset(narrowing),
+        step=_step(" ".join(line)),
     )

@@ -1,8 +1,8 @@
 """Errors that nothing later has settled.
 
 What settles one: the same command works, or the same check on as much or more, with other flags or another runner; the
-same tool works on the same file; the program that was missing is reached another way; a merge that stopped at a conflict
-is committed, continued or given up. What is no error at all: what the user refused or stopped, and a look that found
+same step of git, or the same script from another folder; the same tool works on the same file; the program that was missing
+is reached another way; a merge that stopped at a conflict is committed, continued or given up. What is no error at all: what the user refused or stopped, and a look that found
 nothing.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import edited, filled, joined, pieces
 from autocompact.core.redaction import Redacted
-from autocompact.ledger.commands import Check, is_check, is_look, parse_checks, short
+from autocompact.ledger.commands import Check, is_check, is_look, parse_checks, parse_steps, short
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.outcomes import error_lines, normal, was_not_run
 from autocompact.ledger.scan import Call
@@ -40,7 +40,7 @@ class _Failure:
 
     Attributes:
         entry: what the ledger says of it.
-        checks: the checks in it that have not succeeded since.
+        checks: the checks in it, else the steps, that have not succeeded since.
         missing: all words of the command, where a program was not there; else none.
         is_conflict: whether it is a merge, of whatever kind, that waits for someone to resolve a conflict.
     """
@@ -113,7 +113,7 @@ def _open(entry: Entry, key: str) -> _Failure:
     missing = frozenset(key.split()) if _MISSING.search(entry.text) else frozenset[str]()
     return _Failure(
         entry=entry,
-        checks=parse_checks(key),
+        checks=parse_checks(key) or parse_steps(key),
         missing=missing,
         is_conflict=_CONFLICT.search(entry.text) is not None,
     )
@@ -121,7 +121,7 @@ def _open(entry: Entry, key: str) -> _Failure:
 
 def _settle(failing: dict[Redacted, _Failure], command: str, *, failed: bool) -> None:
     """Take out of ``failing`` what a later run of ``command`` has made good; one that failed only reached a program."""
-    checks = parse_checks(command) if command else frozenset[Check]()
+    checks = parse_checks(command) | parse_steps(command) if command else frozenset[Check]()
     words = frozenset(command.split())
     resolves = not failed and _RESOLVES.found_in(command)
     for key, failure in list(failing.items()):
