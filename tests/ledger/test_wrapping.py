@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.ledger.wrapping import launched, ordered, replied, reported, task_notices, unnumbered
+from autocompact.ledger.wrapping import (
+    finished,
+    launched,
+    ordered,
+    replied,
+    reported,
+    task_notices,
+    unnumbered,
+)
 
 
 def test_a_note_that_is_never_closed_is_part_of_the_output() -> None:
@@ -103,3 +111,11 @@ def test_of_questions_that_a_user_wants_to_talk_about_only_what_they_said_is_the
     )
     assert replied(refused + asked) == "Which tap? → tools\nWhich token? → none of mine"
     assert replied(refused + asked.partition('- "Which')[0]) == ""
+
+
+def test_what_claude_code_writes_below_a_report_is_no_part_of_it() -> None:
+    below = "\nagentId: aa84 (for resuming to continue this agent's work if needed)\n<usage>total_tokens: 5\ntool_uses: 2</usage>"
+    assert finished(f"Two callers.{below}") == "Two callers."
+    assert finished(f"Two callers.{below.partition('<usage>')[0]}") == "Two callers."
+    for whole in ("Two callers.", f"Two.{below} And more.", "agentId: aa84 is what the hook gets"):
+        assert finished(whole) == whole

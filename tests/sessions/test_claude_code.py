@@ -418,6 +418,19 @@ def test_sub_agents_are_kept_apart() -> None:
     assert chains == {"u2": ["search", "found"], "a7": ["other"]}
 
 
+def test_the_file_of_a_sub_agent_is_its_session() -> None:
+    """Claude Code keeps it below ``SESSION/subagents``, and each of its lines is one of a sub-agent."""
+    log = Claude()
+    log.user("Find the callers.", parent=None, isSidechain=True, agentId="a7")
+    reply = {"id": "m1", "content": [text("There are two.")]}
+    log.add("assistant", message=reply, isSidechain=True, agentId="a7")
+    log.user("another one's", parent=None, isSidechain=True, agentId="b2")
+    session = log.read()
+    assert spoken(session) == [("user", "Find the callers."), ("assistant", "There are two.")]
+    assert session.messages[0].is_request
+    assert [*session.sidechains] == ["b2"]
+
+
 def test_repeated_lines_and_boundaries_count_once() -> None:
     log = Claude()
     log.user("go")

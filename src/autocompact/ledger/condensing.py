@@ -45,7 +45,7 @@ _SHORT_CODE = 4
 """Lines of code, fences aside, that explain more than they take."""
 
 _ABOUT_ITSELF = LazyPattern(
-    r"this session is being continued|please continue the conversation|^\s*(?:analysis:\s*$|let me (?:\w+ ){0,2}(?:analy[sz]e|capture|summari[sz]e|go through)\b)"
+    r"this session is being continued|please continue the conversation|^\s*(?:analysis:\s*$|let me (?:\w+ ){0,2}(?:analy[sz]e|capture|summari[sz]e|go through)\b|let me (?:trace|walk|review|reconstruct)\b[^.\n]{0,60}\b(?:conversation|session|chronolog))"
     r"|another language model started to solve this problem|the conversation history before this point was compacted"
     r"|continue the conversation from where it left off|the (?:conversation is summarized|summary) below|continue with the last task that you were asked|if you need specific details from before",
     re.IGNORECASE,

@@ -40,6 +40,7 @@ from autocompact.ledger.outcomes import Outcome, edited_file, is_status_hidden, 
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import readable
 from autocompact.ledger.wrapping import (
+    finished,
     holds_instructions,
     launched,
     ordered,
@@ -283,7 +284,7 @@ def _report(found: Scan, call: Call, *, text: Redacted) -> Redacted:
         if agent := edited(text, launched):
             found.agents.add(agent)
             return EMPTY
-        return text
+        return edited(text, finished)
     return edited(text, reported) if call.action.task in found.agents else EMPTY
 
 

@@ -21,7 +21,7 @@ from autocompact.core.spoken import is_carried
 from autocompact.core.tokens import Counter
 from autocompact.ledger.account import account
 from autocompact.ledger.claims import heading_in, opens
-from autocompact.ledger.condensing import worth_reading
+from autocompact.ledger.condensing import condensed, worth_reading
 from autocompact.ledger.entries import Ledger
 from autocompact.ledger.shortening import fitted, shortened_text
 
@@ -113,7 +113,9 @@ def offline_summary(
             of ours the ledger carries on.
     """
     kept = edited(previous, _what_it_adds)
-    earlier = shortened_text(kept, int(budget * EARLIER_SHARE), counter=counter, ledger=ledger).text
+    share = int(budget * EARLIER_SHARE)
+    once = condensed(kept, share, counter=counter, with_code=True).text
+    earlier = shortened_text(once, share, counter=counter, ledger=ledger).text
     size = budget
     text = account(ledger, budget=size, counter=counter, previous=earlier, focus=focus)
     for _ in range(_TRIES):
@@ -169,7 +171,7 @@ def _what_it_adds(previous: str) -> str:
     """What a new account does not say anyway: all of another's, of ours what it kept of another's."""
     if _OURS.search(previous):
         return _dated("\n".join(block.strip() for block in _OUR_EARLIER.findall(previous)))
-    return _dated(_TITLE.sub("###", _RULES.sub("", previous).strip()))
+    return _dated(_below_a_section(_RULES.sub("", previous)))
 
 
 def _dated(text: str) -> str:

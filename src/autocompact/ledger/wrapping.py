@@ -115,6 +115,18 @@ def launched(output: str) -> str:
     return named[1] if said and named else ""
 
 
+def finished(report: str) -> str:
+    """What an agent reports in the end, without the id and the usage that Claude Code writes below it."""
+    at = report.rfind(_AGENT_ID)
+    return report[:at].rstrip() if at >= 0 and _BELOW_A_REPORT.match(report, at) else report
+
+
+_AGENT_ID = "agentId: "
+_BELOW_A_REPORT = re.compile(
+    r"agentId: [\w-]{1,80} \(for resuming[^)\n]{0,200}\)\s*(?:<usage>[^<]{0,400}</usage>\s*)?\Z"
+)
+
+
 def reported(output: str) -> str:
     """What an agent in the background reports, without what the client puts around it; "" while it is at work."""
     if _UNFINISHED.search(output, 0, _BEGINNING):

@@ -11,7 +11,7 @@ What makes them hard, and what is done here:
 - A compaction is a boundary line and a user line with the summary. The originals stay in the file and in the log;
   the two lines become one `Compaction`. A micro-compaction only cleared tool outputs: a record of the same coverage
   with more masks.
-- Sub-agents written inline (``isSidechain``) are kept apart.
+- Sub-agents written inline (``isSidechain``) are kept apart; a sub-agent's own file is read as its session.
 """
 
 from __future__ import annotations
@@ -177,6 +177,7 @@ class Reader:
         self.events: list[Event] = []
         self.sidechains: dict[str, list[Record]] = {}
         self.chain_of: dict[str, str] = {}
+        self.agent: str | None = None
         self.boundaries: list[Boundary] = []
         self.cwd = ""
         self.title = ""
@@ -216,6 +217,8 @@ class Reader:
         )
 
     def _message(self, number: int, line: Line) -> None:
+        if self.agent is None:  # the file of a sub-agent begins with its task, and is all its own
+            self.agent = (line.agent_id or "") if line.is_sidechain else ""
         try:
             api = _api(line.message)
             parts = parse_content(api.content)
@@ -234,7 +237,7 @@ class Reader:
         if api.model == "<synthetic>":
             return
         uuid = line.uuid or ""
-        self.hour_cache = self.hour_cache or (not line.is_sidechain and _is_for_an_hour(api.usage))
+        self.hour_cache = self.hour_cache or (not self._is_beside(line) and _is_for_an_hour(api.usage))
         record = Record(
             number=number,
             uuid=uuid,
@@ -260,11 +263,15 @@ class Reader:
             )
             request = not synthetic and not results
             self._add(line, record, request=request and index == len(runs) - 1)
-            if request and not line.is_sidechain:
+            if request and not self._is_beside(line):
                 self.queue.said(number, typed(_words(run)))
 
+    def _is_beside(self, line: Line) -> bool:
+        """True if a sub-agent wrote it whose file this is not."""
+        return bool(line.is_sidechain) and not (self.agent and line.agent_id == self.agent)
+
     def _add(self, line: Line, record: Record, *, request: bool) -> None:
-        if line.is_sidechain:
+        if self._is_beside(line):
             chain = line.agent_id or self.chain_of.get(line.parent_uuid or "") or record.uuid
             self.chain_of[record.uuid] = chain
             self.sidechains.setdefault(chain, []).append(record)
