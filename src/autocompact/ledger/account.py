@@ -424,11 +424,15 @@ def _fitting(ranked: Sequence[_Line], budget: int, *, counter: Counter) -> str:
     return "\n".join(lines.values())
 
 
+_DANGLING = re.compile(r"(?: —|; [^;…]{0,12})? (?:[+−—]|now|with|without|changed)…\Z")
+"""What says at the end of a cut line that there is something, and not what."""
+
+
 def _cut(line: str, length: int) -> str:
     """A line in ``length`` characters: less of what was called than of what came of it."""
     called, mark, outcome = line.rpartition(" → ")
     if not mark or not line.startswith("- m"):
-        return clipped(line, length)
+        return _DANGLING.sub("…", clipped(line, length))
     outcome = clipped(outcome, length // 2)
     return f"{clipped(called, length - len(outcome) - len(mark))}{mark}{outcome}"
 
@@ -447,7 +451,9 @@ def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: s
     lines = [
         _Line(
             f"- {_relative(entry.key, base)} — {entry.text} [{reference(entry.seq)}]",
-            least=_CHANGE if at >= len(changes) - _LATEST else _TOO_SHORT,
+            least=_CHANGE
+            if at >= len(changes) - _LATEST
+            else _TOO_SHORT + len(_relative(entry.key, base)) // 2,
         )
         for at, entry in enumerate(changes)
     ]
