@@ -73,7 +73,7 @@ class LazyPattern:
         if not text.isascii():
             return self.search(text) is not None
         folded = text.lower() if self._folds else text
-        if self.needs and self._needed.search(folded) is None:
+        if self._lacks(folded):
             return False
         if self._is_seldom_asked(text):
             return self.search(text) is not None
@@ -84,13 +84,20 @@ class LazyPattern:
 
     def begins(self, text: str) -> bool:
         """True if `match` finds it, several times as fast where ``text`` is ASCII."""
-        if not text.isascii() or self._is_seldom_asked(text):
+        if not text.isascii():
             return self.match(text) is not None
-        return self._ascii.match(text.lower() if self._folds else text) is not None
+        folded = text.lower() if self._folds else text
+        if self._lacks(folded):
+            return False
+        return (self.match(text) if self._is_seldom_asked(text) else self._ascii.match(folded)) is not None
 
     def rules_out(self, text: str) -> bool:
         """True if `found_in` says no, and says it fast: of ``text`` in ASCII, once that is worth an expression of its own."""
         return text.isascii() and not self._is_seldom_asked(text) and not self.found_in(text)
+
+    def _lacks(self, folded: str) -> bool:
+        """True if an ASCII text has nothing of what every match needs."""
+        return self.needs != "" and self._needed.search(folded) is None
 
     def _is_seldom_asked(self, text: str) -> bool:
         """True as long as a pattern for ASCII would take longer to make than it saves; ``text`` counts as asked about."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 
@@ -138,10 +138,7 @@ class Reading:
         ]
         clean = [_plain(entry) for entry in entries if entry.seq <= end]
         files = {entry.key for entry in (*clean, *earlier) if entry.kind in ("file", "change")}
-        identifiers = [
-            replace(entry, where=where if (where := same.get(entry.where, entry.where)) in files else EMPTY)
-            for entry in names
-        ]
+        identifiers = [_placed(entry, same.get(entry.where, entry.where), files=files) for entry in names]
         found_now = [*_weighed(clean, identifiers), *identifiers]
         return Ledger(entries=_in_order(_merged(found_now, earlier, same=same)))
 
@@ -223,6 +220,12 @@ def _plain(entry: Entry) -> Entry:
     """All but a request in one line, so that no tool can make a heading or an item of it."""
     text, key = entry.text if entry.kind == "request" else one_line(entry.text), one_line(entry.key)
     return entry if (text, key) == (entry.text, entry.key) else replace(entry, text=text, key=key)
+
+
+def _placed(entry: Entry, where: Redacted, *, files: Set[Redacted]) -> Entry:
+    """The identifier with ``where`` as its file, if that is one of ``files``; else with none."""
+    where = where if where in files else EMPTY
+    return entry if where == entry.where else replace(entry, where=where)
 
 
 def _weighed(entries: list[Entry], identifiers: list[Entry]) -> list[Entry]:

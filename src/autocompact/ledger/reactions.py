@@ -48,12 +48,14 @@ _TAKES_BACK_A_THING = LazyPattern(
     rf"|забудь (?:про|об?)\s+{_NAMED.format('ru')}{_CUT}|(?:不要|不用|不做|取消|忘掉){_NAMED.format('zh')}了"
     rf"|{_NAMED.format('ja')}は(?:やめ|なし|不要|要ら|取り消)|{_NAMED.format('ko')}[은는] ?(?:취소|필요 ?없))",
     re.IGNORECASE,
+    needs=r"forget|scrap|mind|abandon|need|vergiss|la(?:ss|isse)|oublie|olvida|esque|lascia",
 )
 _CORRECTS_A_THING = LazyPattern(
     rf"\b(?:no|not|without|don't use|do not use)\s+(?:the\s+)?{_NAMED.format('en')} (?:after all|any ?more)\b"
     rf"|\binstead of\s+(?:the\s+)?{_NAMED.format('en2')}{_CUT}|\bdoch (?:keine?n?|nicht)\s+{_NAMED.format('de')}{_CUT}"
     rf"|\bfinalement pas (?:de |d')?{_NAMED.format('fr')}{_CUT}|\bal final no\s+{_NAMED.format('es')}{_CUT}|改为不用{_NAMED.format('zh')}(?=$|[，。])",
     re.IGNORECASE,
+    needs=r"after all|any ?more|instead|doch|finalement|al final",
 )
 _CORRECTS = LazyPattern(
     r"(?:no\b(?!w| problem| worries| rush| need| idea| matter| hurry| doubt| objection| question)|nope\b|actually\b|instead\b"

@@ -15,7 +15,7 @@ from itertools import pairwise
 from autocompact.core.redacted import EMPTY, cut, edited, filled
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, truncated
-from autocompact.ledger.entries import Entry, Ledger
+from autocompact.ledger.entries import POINTER, Entry, Ledger
 from autocompact.ledger.rendering import render
 
 _HEADING = re.compile(r"#{1,6} |\*\*[^*\n]+\*\*:?\s*$|(?:\d+\. )?[^\n.!?]{3,60}:\s*$")
@@ -176,8 +176,10 @@ def shortened_requests(requests: Sequence[Entry], budget: int, *, counter: Count
 
 def _cut(entry: Entry, limit: int) -> Entry:
     """The request in ``limit`` characters: its beginning and, where there is room for both, its end."""
-    if len(entry.text) <= limit:
+    if len(entry.text) <= limit or entry.text == POINTER:
         return entry
+    if not limit:
+        return replace(entry, text=POINTER)
     of_end = int(limit * _END) if limit >= _BOTH else 0
     head = filled("{}…", edited(cut(entry.text, end=limit - of_end), _to_a_word))
     if not of_end:

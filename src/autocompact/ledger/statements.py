@@ -203,6 +203,8 @@ class Statements:
             near: characters around its own length in which they may stand.
         """
         wanted = self._weighed(content(sentence))
+        if not self._holds_enough(wanted, share=share):
+            return
         refuses, counts = negated(sentence), quantified(sentence)
         half, close_by = near + len(sentence) // 2, min(CLOSE, len(sentence))
         far = max(CLOSE, len(sentence))
@@ -220,6 +222,14 @@ class Statements:
     ) -> bool:
         """True if around character ``at`` enough of ``wanted`` stand, all its numbers among them."""
         return self._stand(self._weighed(wanted), at=at, size=size, near=near, share=share)
+
+    def _holds_enough(self, wanted: _Wanted, *, share: float) -> bool:
+        """True if the whole text has what has to stand together; most sentences fail here, at the first look."""
+        known = self._by_token
+        return (
+            wanted.numbers <= known.keys()
+            and wanted.weight_in(known.keys() & wanted.weights) >= share * wanted.total
+        )
 
     def _stand(self, wanted: _Wanted, *, at: int, near: int, share: float, size: int = 0) -> bool:
         there = self._between(at - near, at + size + near)
