@@ -6,6 +6,7 @@ message says why, nothing was written), 130 interrupted, 1 nobody reads the outp
 
 from __future__ import annotations
 
+import atexit
 import difflib
 import gc
 import os
@@ -120,4 +121,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; the exit code. ``arguments`` are those of the command line by default."""
     # modules and messages are made by the ten thousand and stay: a look at them for every 700 takes a twentieth of a command
     gc.set_threshold(_NEW_OBJECTS)
+    # at its end Python looks twice for cycles among all that was made; the process takes that with it anyway
+    atexit.register(gc.freeze)
     return guarded(program, arguments, name="autocompact")

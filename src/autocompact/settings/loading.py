@@ -43,15 +43,21 @@ class Loaded:
 
     Attributes:
         settings: all values.
-        origins: of each value, by the path of the setting.
+        given: the origins of the values that are given anywhere, by the path of the setting.
         files: that were looked for, the project's before the user's.
         ignored: settings that the project's file may not change and nobody else does, by path: where it gives another value.
     """
 
     settings: Settings
-    origins: Mapping[str, Origin]
+    given: Mapping[str, Origin]
     files: tuple[Path, ...]
     ignored: Mapping[str, str]
+
+    @property
+    def origins(self) -> Mapping[str, Origin]:
+        """The origin of each value, by the path of the setting."""
+        default = Origin(source="default")
+        return {each.path: self.given.get(each.path, default) for each in all_settings()}
 
     @property
     def warning(self) -> str:
@@ -74,9 +80,7 @@ class Loaded:
 
     def is_set(self, *prefixes: str) -> bool:
         """True if anything but defaults sets a setting whose path begins with one of ``prefixes``."""
-        return any(
-            origin.source != "default" and path.startswith(prefixes) for path, origin in self.origins.items()
-        )
+        return any(path.startswith(prefixes) for path in self.given)
 
 
 def value_of(settings: Settings, path: str) -> object:
@@ -164,7 +168,7 @@ def _merged(
     untaken: Mapping[str, Given],
 ) -> Loaded:
     document: dict[str, Any] = {}
-    origins = {each.path: Origin(source="default") for each in all_settings()}
+    origins: dict[str, Origin] = {}
     for source, found, base in reversed(list(layers)):
         for path, given in found.items():
             origins[path] = Origin(source=source, where=given.where)
@@ -176,9 +180,9 @@ def _merged(
     ignored = {
         path: given.where
         for path, given in untaken.items()
-        if origins[path].source == "default" and given.value != by_path()[path].default
+        if path not in origins and given.value != by_path()[path].default
     }
-    return Loaded(settings=msgspec.convert(document, Settings), origins=origins, files=files, ignored=ignored)
+    return Loaded(settings=msgspec.convert(document, Settings), given=origins, files=files, ignored=ignored)
 
 
 def _placed(setting: Setting, given: Given, *, base: Path | None) -> object:
@@ -223,6 +227,8 @@ def _from_options(options: Mapping[str, tuple[str, object]]) -> dict[str, Given]
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Given]:
     """Variables that name no setting are refused where they begin like one: they are misspelled."""
+    if not any(name.startswith("AUTOCOMPACT_") for name in environ):
+        return {}  # most often: then no setting needs to be known
     known = {each.variable: each for each in all_settings()}
     begin = tuple(f"AUTOCOMPACT_{section.upper()}_" for section in sections()[""])
     for name in environ:
