@@ -58,6 +58,7 @@ def test_a_call_is_understood_whichever_agent_made_it(
         ("Bash", {"command": "ls -l"}, "ls -l"),
         ("exec_command", {"cmd": "ls -l", "workdir": "/x"}, "ls -l"),
         ("shell", {"command": ["bash", "-lc", "ls -l"]}, "ls -l"),
+        ("shell", {"command": [], "cmd": "ls -l"}, "ls -l"),
         ("shell", {"command": ["ls", "-l"]}, "ls -l"),
         ("shell", {"command": ["sleep", 5]}, "sleep 5"),
         ("bash", "ls -l", "ls -l"),
