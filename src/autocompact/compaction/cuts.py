@@ -14,8 +14,8 @@ from itertools import accumulate, compress, count
 from operator import lt, not_
 from typing import Protocol
 
-from autocompact.core.messages import Message, Reasoning
-from autocompact.core.pairing import pairs
+from autocompact.core.messages import Message, Reasoning, ToolCall, ToolResult
+from autocompact.core.pairing import holds, pairs
 
 
 class Rule(Protocol):
@@ -48,7 +48,7 @@ class ParallelGroups:
         for index, message in enumerate(messages):
             if message.role != "assistant":
                 caller = None
-            elif message.calls:
+            elif holds(message, ToolCall):
                 if caller is not None:
                     spans.append((caller, index))
                 caller = index
@@ -92,7 +92,9 @@ class UserTurn:
         before = ""
         for index, message in enumerate(messages):
             # a run of assistant messages is one step, so only its first one counts
-            begins_step = message.role != before if message.role == "assistant" else not message.results
+            begins_step = (
+                message.role != before if message.role == "assistant" else not holds(message, ToolResult)
+            )
             if message.is_request or (self.split and begins_step):
                 cuts.add(index)
             before = message.role

@@ -56,7 +56,7 @@ class Steps(Generic[C, R]):
 
     def is_repeat(self, message: Message) -> bool:
         """True if the same message with the same calls came before: within the run, or with the same message id."""
-        if not _holds(message, ToolCall):
+        if not holds(message, ToolCall):
             return False
         call = message.calls[0]
         source = self._sources.get(call.id)
@@ -135,7 +135,7 @@ class Pairing:
         words = message.role in ("system", "user") and any(map(_says_something, message.parts))
         if words and message.role == "system":
             self._steps.close()
-        if _holds(message, ToolResult):
+        if holds(message, ToolResult):
             pairs += self._answer(message, index)
         if words and message.role == "user":
             self._steps.close()
@@ -143,7 +143,7 @@ class Pairing:
 
     def _speak(self, message: Message, index: int) -> Iterator[Pair]:
         own = message
-        if _holds(message, ToolResult):
+        if holds(message, ToolResult):
             own = message.with_parts(part for part in message.parts if not isinstance(part, ToolResult))
         if only_thinks(own) or self._steps.is_repeat(own):
             return
@@ -186,7 +186,8 @@ def answered_calls(messages: Sequence[Message]) -> dict[Place, ToolCall]:
     return found
 
 
-def _holds(message: Message, kind: type[Part]) -> bool:
+def holds(message: Message, kind: type[Part]) -> bool:
+    """True if a part of ``message`` is of that kind."""
     return kind in map(type, message.parts)
 
 

@@ -248,6 +248,7 @@ _QUOTE = re.compile(
 # log costs little more than that look.
 
 _WORDS = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_ASCII_WORDS = re.compile(r"[a-z]+(?:['-][a-z]+)*")
 _FUNCTION_WORDS = frozenset(
     "the of and is it my you with for that this was to are in but so a me i if please".split()
 )
@@ -266,7 +267,8 @@ _PRODUCT_CUES = frozenset("must should shall may can cannot can't need needs has
 
 @lru_cache(maxsize=256)
 def _words(sentence: str) -> frozenset[str]:
-    return frozenset(_WORDS.findall(sentence.lower()))
+    pattern = _ASCII_WORDS if sentence.isascii() else _WORDS  # the same, in half the time
+    return frozenset(pattern.findall(sentence.lower()))
 
 
 def _is_english(words: frozenset[str]) -> bool:

@@ -111,6 +111,8 @@ def _headed(about: str, columns: str) -> str:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a paragraph; text without an end mark is one."""
+    if len(text) <= _SENTENCE and _END.search(text) is None:
+        return [text] if text else []
     found: list[list[str]] = []
     for piece in _pieces(text):
         if found and (_ABBREVIATED.search(found[-1][-1]) or _is_date(found[-1][-1], piece)):

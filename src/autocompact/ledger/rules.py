@@ -462,7 +462,7 @@ def _has_form_of_a_rule(sentence: str, *, strict: bool) -> bool:
     prohibits = _PROHIBITS.found_in(sentence)
     if strict:
         return prohibits and _LASTING.found_in(sentence)
-    has_form = prohibits or (_has_form(sentence) and not _REPORTS.begins(sentence))
+    has_form = prohibits or (not _REPORTS.begins(sentence) and _has_form(sentence))
     return has_form or states_convention(sentence)
 
 
