@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import LiteralString
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import own, pieces
 from autocompact.core.redaction import Redacted
 
-_SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("ja", re.compile(r"[\u3040-\u30ff]")),
-    ("ko", re.compile(r"[\uac00-\ud7af]")),
-    ("zh", re.compile(r"[\u4e00-\u9fff]")),
-    ("ru", re.compile(r"[\u0400-\u04ff]")),
+_SCRIPTS: tuple[tuple[str, LazyPattern], ...] = (
+    ("ja", LazyPattern(r"[\u3040-\u30ff]")),
+    ("ko", LazyPattern(r"[\uac00-\ud7af]")),
+    ("zh", LazyPattern(r"[\u4e00-\u9fff]")),
+    ("ru", LazyPattern(r"[\u0400-\u04ff]")),
 )
 _FREQUENT: Mapping[str, frozenset[str]] = {
     "en": frozenset(
@@ -241,7 +242,7 @@ def detect(texts: Iterable[str]) -> str:
     sample = " ".join(texts)[:_SAMPLE]
     words = _WORD.findall(sample.lower())
     letters = sum(map(len, words))
-    for language, script in _SCRIPTS:
+    for language, script in () if sample.isascii() else _SCRIPTS:
         if len(script.findall(sample)) * 4 > letters > 0:
             return language
     said = set(words)

@@ -17,6 +17,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from autocompact.core.language import WORDS
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
@@ -118,7 +119,7 @@ _HIT = re.compile(r"(?P<path>[\w./@+-]+\.\w{1,5})[:-]\d+[:-]\s*(?P<text>\S.*)")
 _COMMENT = re.compile(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|;;)\s*(?P<text>\S.*?)\s*(?:\*/|\"{3})?$")
 _ASKS = re.compile(r"[?？][\"'`)*]*$")
 _MARK = re.compile(r"\A(?:[-*•›>]\s+|\d+[.)]\s+)+")
-_FOCUS_WORD = re.compile(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
+_FOCUS_WORD = LazyPattern(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 
 
 def account(

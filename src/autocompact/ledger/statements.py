@@ -38,7 +38,7 @@ _SHORT = 400
 _PLACES = 24
 _ANCHORS = 3
 _SIGNS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_TOKEN = re.compile(rf"[{_SIGNS}]|[^\W{_SIGNS}]+")
+_TOKEN = LazyPattern(rf"[{_SIGNS}]|[^\W{_SIGNS}]+")
 _ASCII_TOKEN = re.compile(r"\w+", re.ASCII)
 _ATOM = re.compile(r"[A-Za-z0-9_]+")
 _NAME = re.compile(r"[_0-9]|[^\W_][A-Z]")
@@ -68,7 +68,7 @@ _STOP = frozenset(
 
 def _pattern_for(text: str) -> re.Pattern[str]:
     """What finds the words of ``text``: two times as fast where it is ASCII, with the same result."""
-    return _ASCII_TOKEN if text.isascii() else _TOKEN
+    return _ASCII_TOKEN if text.isascii() else _TOKEN.compiled
 
 
 def _atoms(line: str, first: int) -> list[tuple[str, int]]:
