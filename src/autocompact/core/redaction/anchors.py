@@ -98,13 +98,15 @@ def _branch(pivot: str, anchors: Iterable[str]) -> str:
     """A pattern that matches where one of ``anchors`` stands around ``pivot``.
 
     What follows the pivot is compared first: `re` passes over an alternative at once whose first letter is another, but
-    tries each that begins with what stands before.
+    tries each that begins with what stands before. Those with one letter behind the pivot are one alternative, so that
+    it passes over as many as there are letters and not as there are anchors.
     """
-    parts = (each.partition(pivot) for each in anchors)
-    around = (
-        f"{re.escape(after)}(?<={re.escape(before + pivot + after)})" if before else re.escape(after)
-        for before, _, after in parts
-    )
+    by_next: dict[str, list[str]] = {}
+    for each in anchors:
+        before, _, after = each.partition(pivot)
+        behind = f"(?<={re.escape(before + pivot + after)})" if before else ""
+        by_next.setdefault(after[:1], []).append(re.escape(after[1:]) + behind)
+    around = (f"{re.escape(first)}(?:{'|'.join(rests)})" for first, rests in by_next.items())
     return f"{re.escape(pivot)}(?:{'|'.join(around)})"
 
 

@@ -9,6 +9,7 @@ from autocompact.core.redaction.building import form, given, made_up
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import (
     Trust,
+    is_chosen,
     is_common,
     is_dotted_password,
     is_password,
@@ -138,6 +139,10 @@ _CALLS = (
             ("emailandpassword(", 1, "'b@acme.dev', "),
             ("emailandpassword(", 2, "auth, 'b@acme.dev', "),
             ("withpassword(", 1, "'b@acme.dev', "),
+            ("sequelize(", 2, "'shop', 'bob', "),
+            (".smtp(", 1, "'b@acme.dev', "),
+            (".ftp(", 2, "'h', 'bob', "),
+            ("database(", 2, "'hr', 'bob', "),
             ("oci_connect(", 1, "'scott', "),
             ("oci_pconnect(", 1, "'scott', "),
             ("ftp_login(", 2, "$c, 'bob', "),
@@ -172,6 +177,7 @@ _CALLS = (
             (".login(", 1, "SENDER, "),
             (".connect(", 1, "'HomeNet', "),
             (".connect(", 2, "host, user, "),
+            (".connect(", 3, "host, 22, 'bob', "),
             ("ftp.open(", 2, "'h', 'bob', "),
             (".begin(", 1, "'HomeNet', "),
             (".bind(", 1, "'cn=bob,dc=x', "),
@@ -221,12 +227,12 @@ _CALLS = (
         line=r"(?:^|[^\w.]|\.)$",
         examples=("WHERE pw = crypt('«<a10>!x»', pw)",),
         others=("crypt('password', pw)", "crypt(password, gen_salt('bf'))"),
-        accept=made_up,
+        accept=lambda value: made_up(value) or is_chosen(value, beside=True),
     ),
     form(
         "password",
         "-securestring ",
-        pattern=rf"-securestring[ ](?:-(?:string|asplaintext|force)[ ]){{0,3}}{_SECRET}",
+        pattern=rf"-securestring[ ](?:-(?:string|asplaintext|force)[ ]){{0,3}}(?:{_SECRET}|(?P<t>[^\s\"'$()|;-][^\s\"'$()|;]{{3,200}}))",
         examples=(
             "ConvertTo-SecureString 'moonlight' -AsPlainText -Force".replace("moonlight", "«moonlight»"),
             'ConvertTo-SecureString -String "«<a10>!»" -AsPlainText',
@@ -264,6 +270,14 @@ _CRYPTOGRAPHY = (
             ".connect",
             "signin",
             "configure",
+            "updater",
+            "posthog",
+            ".auth",
+            "bearerauth",
+            "twilio",
+            "zotero",
+            "canvas",
+            "rollbar",
         )
     ),
     form(

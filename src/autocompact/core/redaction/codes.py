@@ -43,7 +43,7 @@ CODES: tuple[Form, ...] = (
     form(
         "recovery codes",
         " code",
-        pattern=rf" codes?(?: are| is)?(?: for [^\s:]{{1,60}})?(?: ?\([^()\n]{{1,60}}\))?[ ]?:?[ \n]{{0,4}}{_ITEM}(?P<s>{_ONE}(?:[\"'`]?(?:,|[ ]|\n)[ \n]{{0,6}}{_ITEM}{_ONE}){{0,20}})(?![\w-])",
+        pattern=rf" codes?(?: are| is)?(?: for [^\s:]{{1,60}})?(?: ?\([^()\n]{{1,60}}\)|[ ][—–-][ ][^\n:]{{1,60}}\n)?[ ]?:?[ \n]{{0,4}}{_ITEM}(?P<s>{_ONE}(?:[\"'`]?(?:,|[ ]|\n)[ \n]{{0,6}}{_ITEM}{_ONE}){{0,20}})(?![\w-])",
         line=r"(?i:(?<!\w)(?:backup|recovery|scratch|2fa|mfa|emergency|rescue|reserve))$",
         examples=(
             "backup codes: «12345679, 90651818»",
@@ -94,7 +94,7 @@ CODES: tuple[Form, ...] = (
     form(
         "one-time code",
         "code",
-        pattern=rf"code(?: (?:for|of|to|on|from|für|zum|zur|pour|para|per) [^\s:.]{{1,60}}(?: [^\s:.]{{1,30}}){{0,3}})?{_IS}(?P<s>{_CODE}|[A-Z0-9]{{4,8}}-[A-Z0-9]{{4,8}})(?![\w-])",
+        pattern=rf"code(?: (?:for|of|to|on|from|für|vom|zum|zur|pour|para|per) [^\s:.]{{1,60}}(?: [^\s:.]{{1,30}}){{0,3}}|(?<=tresor-code|.alarm-code|..safe-code|..door-code|..gate-code)(?: [^\s:.]{{1,30}}){{1,3}})?{_IS}(?P<s>{_CODE}|[A-Z0-9]{{4,8}}-[A-Z0-9]{{4,8}})(?![\w-])",
         line=rf"(?i:(?<!\w)(?:{_PURPOSES})[ -]?|(?<!\w)(?:your|ihr|dein|(?:pin|2fa|mfa|sms|otp|tan)[ -]?)[ ]?)$",
         examples=(
             "Your verification code is «416874».",
@@ -160,6 +160,14 @@ CODES: tuple[Form, ...] = (
         for anchor in ("tan f", "tan l", "tan:")
     ),
     form(
+        "one-time code",
+        "code ",
+        pattern=rf"code (?:for|of|to|für|vom|zum|zur) (?:[^\W\d]{{1,20}} ){{0,2}}[^\W\d]{{0,20}}(?:tresor|safe|alarm|anlage|tür|tor|door|gate|lock|vault|garage|schlüsselbox|lockbox) (?P<s>{_CODE})(?![\w-]|[.,]\d)",
+        examples=("der Code für den Schlüsseltresor «58731».", "code for the gate «4821»"),
+        others=("code for the door sensor 12345", "code of the vault 2024"),
+        accept=is_code,
+    ),
+    form(
         "combination",
         "combination",
         pattern=rf"combination(?: (?:for|of|to) [^\s:.]{{1,30}}(?: [^\s:.]{{1,30}}){{0,3}})?{_IS}(?P<s>\d{{1,3}}(?:[ -]\d{{1,3}}){{2,4}}|\d{{4,8}})(?![\w-])",
@@ -169,13 +177,14 @@ CODES: tuple[Form, ...] = (
     form(
         "PIN",
         "pin",
-        pattern=r"pin(?:[ -]?code)?(?: (?!gpio)[\w'-]{1,20}){0,5}?(?: is| ist| lautet| est| es| è| é|[ ]?(?:[:=：]|は|是|为|コードは|码(?:是|为|：)|은|는))[ ]?[\"'`]?(?P<s>\d{4,12})(?![A-Za-z0-9_]|[.,]\d)",
+        pattern=r"pin[ ](?P<t>\d{4,8})(?=[ ,;/]{1,3}puk)|pin(?:[ -]?code)?(?: (?!gpio)[\w'-]{1,20}){0,5}?(?: is| ist| lautet| est| es| è| é|[ ]?(?:[:=：]|は|是|为|コードは|码(?:是|为|：)|은|는))[ ]?[\"'`]?(?P<s>\d{4,12})(?![A-Za-z0-9_]|[.,]\d)",
         line=r"(?i:(?<![A-Za-z0-9_-])(?<!gpio )(?:[\w-]{1,20}[_-])?)$",
         examples=(
             "the PIN of the safe is «9238»",
             "sim_pin: «4821»",
             "PIN: «482177»",
             "PINは«4821»です",
+            "SIM card: PIN «3361» PUK 1",
             "PIN码是«482913»",
         ),
         others=("GPIO pin is 4", "pins: 12, 14", "pin: 18", "spin: 1234", "PIN the dependency to 1.2.3"),

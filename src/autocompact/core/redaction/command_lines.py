@@ -21,7 +21,7 @@ from autocompact.core.redaction.values import (
     random_looking,
     stripped,
 )
-from autocompact.core.redaction.words import JOINING, is_spaced, is_word
+from autocompact.core.redaction.words import JOINING, is_passphrase, is_spaced, is_word
 
 _WORD = r"(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"'|;&<>-][^\s|;&<>]{0,200})"
 _MORE = r"(?:[^\n|;&]{0,200}?[ ])?"
@@ -59,22 +59,23 @@ _OPTIONS = (
         "-p ",
         "sshpass psexec mongo mongosh mongodump mongorestore mongoexport mongoimport sqlplus login security keytool vncpasswd sonar-scanner kinit useradd usermod"
         " mcrcon rcon rcon-cli fs_cli beeline steghide hash-password veracrypt conan racadm hdbsql exaplus cypher-shell cqlsh nxc crackmapexec netexec"
-        " evil-winrm rdesktop xfreerdp rabbitmqadmin elasticsearch-users ncftp ncftpget ncftpput",
+        " evil-winrm rdesktop xfreerdp rabbitmqadmin elasticsearch-users altool notarytool pihole supabase ldapdomaindump msoffcrypto-tool ipa-server-install smbmap kadmin ncftp ncftpget ncftpput",
     ),
     (
         "-P ",
-        "sqlcmd bcp ipmitool ipmi-power zip unzip isql tsql mosquitto_pub mosquitto_sub mosquitto_rr security ssh-keygen p4",
+        "sqlcmd bcp ipmitool ipmi-power zip unzip isql tsql mosquitto_pub mosquitto_sub mosquitto_rr security ssh-keygen p4 knife",
     ),
     ("-N ", "ssh-keygen"),
     (
         "-w ",
-        "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapmodrdn ldapcompare security vsql",
+        "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapmodrdn ldapcompare security vsql kadmin kadmin.local dsconf",
     ),
     ("-s ", "ldappasswd"),
-    ("-pw ", "plink pscp psftp putty winscp nzsql nzload dsmadmc"),
+    ("-pw ", "plink pscp psftp putty winscp nzsql nzload dsmadmc addprinc cpw"),
     ("-k ", "openssl outguess mcrypt"),
     ("-K ", "ccrypt"),
-    ("-a ", "redis-cli"),
+    ("-W ", "electrum"),
+    ("-a ", "redis-cli ipa-server-install"),
     ("-c ", "snmpwalk snmpget snmpgetnext snmpbulkwalk snmpset snmptable snmptrap"),
     ("-upw ", "pdftotext pdftoppm pdfimages pdfinfo pdftocairo"),
     ("-opw ", "pdftotext pdftoppm pdfimages pdfinfo pdftocairo"),
@@ -89,7 +90,7 @@ _OPTIONS = (
         "-p",
         "mysql mysqldump mysqladmin mysqlsh mysqlimport mysqlcheck mariadb mariadb-dump 7z 7za 7zr unrar rar sshpass",
     ),
-    ("-hp", "rar"),
+    ("-hp", "rar unrar"),
     ("-p=", "choco"),
     ("-P", "zip ipmitool"),
     ("-passin pass:", "openssl"),
@@ -115,16 +116,20 @@ _KEY_OPTIONS = (
 """The same for keys, whose values are told from names."""
 
 
-def _option(option: str, programs: str, *, key: bool = False) -> Form:
+def _option(option: str, programs: str, *, key: bool = False, before: str = " ") -> Form:
     names = programs.split()
     return Form(
         kind="token" if key else "password",
-        anchor=f" {option.lower()}",
-        pattern=LazyPattern(rf"[ ]{re.escape(option)}{'[ ]*' if option[-1] == ' ' else ''}{VALUE}"),
+        anchor=f"{before}{option.lower()}",
+        pattern=LazyPattern(
+            rf"{re.escape(before)}{re.escape(option)}{'[ ]*' if option[-1] == ' ' else ''}{VALUE}"
+        ),
         line=LazyPattern(
             rf"(?<![\w.-])(?:{'|'.join(map(re.escape, names))})(?![\w-])[^|;&\n]*$", re.MULTILINE
         ),
-        examples=tuple(f"{name} {option}«{'<h32>' if key else '<a10>!'}»" for name in names),
+        examples=tuple(f"{name} {option}«{'<h32>' if key else '<a10>!'}»" for name in names)
+        if before == " "
+        else tuple(f"{name} x {before}{option}«<a10>!»{before}" for name in names),
         others=(f"{names[0]} {option}$PASS", f"x {option}2"),
         accept=_key if key else _argument,
     )
@@ -164,6 +169,12 @@ isql * * $
 rclone obscure $
 rclone config create … pass $
 hash-password --plaintext $
+shell input text $
+net user /add * $
+dscl . -passwd * $
+shadow.set_password * $
+exec sp_addlogin *, $
+exec sp_password *, $
 reset-admin-password $
 set-initial-password $
 iwconfig * key s:$
@@ -255,7 +266,9 @@ _READERS = tuple(
 
 
 def _fed(value: str) -> bool:
-    return _argument(value) and (" " not in value or is_spaced(value) or is_word(value))
+    return _argument(value) and (
+        " " not in value or is_spaced(value) or is_word(value) or is_passphrase(value)
+    )
 
 
 _ECHOED = r"(?:echo|printf)[ ](?:-n |-e |-ne |'%s(?:\\n)?' |\"%s(?:\\n)?\" )?(?:'(?P<q>[^'\n]{3,200})'|\"(?P<d>[^\"\n$]{3,200})\"|(?P<s>[^\s\"'|$&;<>]{3,200}))[ ]*$"
@@ -289,6 +302,12 @@ _HERE = form(
 COMMAND_LINES: tuple[Form, ...] = (
     *(_option(*row) for row in _OPTIONS),
     *(_option(*row, key=True) for row in _KEY_OPTIONS),
+    *(
+        _option(*row, before=quote)
+        for row in _OPTIONS
+        if row[0] in ("-p", "-hp", "/p:", "/pass:")
+        for quote in "'\""
+    ),
     *_SIGNED,
     *map(_command, _COMMANDS.strip().split("\n")),
     *(_command(said, key=True) for said in _KEY_COMMANDS.strip().split("\n")),

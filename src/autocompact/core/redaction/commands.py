@@ -43,7 +43,7 @@ COMMANDS: tuple[Form, ...] = (
     form(
         "authenticator seed",
         "oathtool",
-        pattern=r"oathtool[^\n|;&]{0,60}?[ ]\"?(?P<s>[A-Z2-7]{16,64}=*|[0-9a-f]{20,64})\"?[ \t]*(?:[|\n;&)]|$)",
+        pattern=r"oathtool[^\n|;&]{0,60}?[ ]\"?(?P<s>[A-Z2-7]{16,64}=*|[0-9a-f]{20,64}|[A-Z2-7]{4}(?:[ ][A-Z2-7]{4}){3,12})\"?[ \t]*(?:[|\n;&)]|$)",
         examples=("oathtool --totp -b «KZXW6YTBOI2DQMZTGEZDGNBV»",),
         others=("oathtool --totp -b $SEED", "oathtool is installed"),
     ),

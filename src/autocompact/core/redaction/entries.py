@@ -6,6 +6,7 @@ import re
 
 from autocompact.core.redaction.building import form, made_up
 from autocompact.core.redaction.rules import Form
+from autocompact.core.redaction.values import is_chosen
 
 _NAME = r"(?:pass(?:w(?:or)?d|phrase|code|wort)?|pwd?|secret|token|api[-_]?key|kennwort|senha|contrase)"
 """A part of the name of a field or a variable that has a secret."""
@@ -101,7 +102,7 @@ _HASHED = tuple(
         line=r"(?:^|[^\w$]|_)(?:\w{0,30}_)?$",
         examples=(f"{said}'«<a10>!»')", f'{said}"«<a10>!»", 10)', f"{said}user.hash, '«<a10>!»')"),
         others=(f"{said}password, 10)", f"{said}'password')", f"{said}'sha256')"),
-        accept=made_up,
+        accept=lambda value: made_up(value) or is_chosen(value, beside=True),
     )
     for anchor, rest, said in (
         ("bcrypt", r"\w{0,12}", "bcrypt.hashSync("),
@@ -115,6 +116,8 @@ _HASHED = tuple(
         ("hash::make", "", "Hash::make("),
         ("hash::check", "", "Hash::check("),
         ("pgp_sym_", "", "pgp_sym_decrypt("),
+        ("aes_encrypt", "", "AES_ENCRYPT("),
+        ("aes_decrypt", "", "AES_DECRYPT("),
         ("pbkdf2", r"\w{0,12}", "crypto.pbkdf2("),
         ("passwordencoder", r"\w{0,12}", "passwordEncoder.encode("),
     )

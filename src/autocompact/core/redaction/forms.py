@@ -162,7 +162,7 @@ _COOKIES = (
 _WORD = r"(?<![a-z])(?!(?:the|and|are|for|with|from|was|were|has|have|not|its|which|their|they|these|must|should|when|where|how|why)(?![a-z]))[a-zà-öø-ÿ]{3,8}"
 """A word of a seed phrase: none of the lists that wallets use has those that join a sentence."""
 _SEED = (
-    r"[\"'“]?(?:(?:[ ][^\n:=]{0,100})?[ \t]{0,3}[:=]|[ ](?:[^\n:=]{0,60}[ ])?(?:is|with|ist|lautet|est|es|é|è))?[ \t\n]{0,4}[\"'`“]?"
+    r"[\"'“]?(?:(?:[ ][^\n:=]{0,100})?[ \t]{0,3}[:=]|,[^\n:=]{0,60}(?=\n)|[ ](?:[^\n:=]{0,60}[ ])?(?:is|with|ist|lautet|est|es|é|è))?[ \t\n]{0,4}[\"'`“]?"
     rf"(?P<s>(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}(?:(?:[ ]{{1,16}}|[ ]?[,\n][ ]{{0,4}})(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}){{11,23}})(?=[\"'`”.,]?[ ]?(?:\n|\\n|$|[\"'`”])|[.;][ ])"
 )
 """Twelve to twenty-four words, also numbered, up to the end of their line or quotation."""
@@ -316,8 +316,8 @@ _PROGRAMS = (
     form(
         "password",
         "identified ",
-        pattern=r"identified[ ]by[ ](?P<s>[\w$#]{6,60})(?=[ ]*(?:;|[\r\n]|$)|[ ](?:default|account|profile)[ ])",
-        line=r"(?i:(?:user|role)[ ]\S{1,80}[ ])$",
+        pattern=r"identified[ ]by[ ](?P<s>[^\s;,'\"<>(){}$]{6,60})(?=[ ]*(?:;|[\r\n]|$)|[ ](?:default|account|profile)[ ])",
+        line=r"(?i:(?:user|role|to)[ ]\S{1,80}[ ])$",
         examples=("CREATE USER shop IDENTIFIED BY «moonlight9»;",),
         others=("CREATE USER app IDENTIFIED BY password", "each user is IDENTIFIED BY number"),
         accept=lambda value: given(value) and (mixed(value) or is_word(value)),

@@ -62,6 +62,11 @@ _PUBLIC = tuple(
     for key in ("", "api", "access", "app", "project", "_api", "_access", "_app", "_project")
 )
 _FUSED_PASS = (
+    "pgp",
+    "gpg",
+    "smb",
+    "rpc",
+    "web",
     "remote",
     "local",
     "repl",
@@ -217,8 +222,8 @@ def _is_other_key(before: str, *, word: str, text: str, at: int) -> bool:
 
 def _is_key_head(before: str, head: str, *, text: str, at: int) -> bool:
     if not before:
-        head = text[max(0, at - 16) : at].lower().rstrip(" .").rpartition("\n")[2]
-        return text[at - 1 : at] in (" ", ".") and re.split(r"[ .]", head)[-1] in KEY_HEADS
+        head = text[max(0, at - 16) : at].lower().rstrip(" .:").rpartition("\n")[2]
+        return text[at - 1 : at] in (" ", ".", ":") and re.split(r"[ .:]", head)[-1] in KEY_HEADS
     if head.startswith("x-"):
         return not head.endswith(_OTHER_HEADERS)
     if head.endswith(KEY_HEADS) or _SECRET_HEAD.search(head):

@@ -48,7 +48,7 @@ KEY_HEADS = tuple(
     " groq mistral cohere deepseek pagerduty okta heroku azure aws gcp github gitlab supabase pinecone weather"
     " setup ingestion openweather newrelic posthog segment mixpanel amplitude sentry rapidapi deepl instrumentation global tunnel"
     " vision speech translator cognitive push fcm gcm vapid apns payment gateway smtp mail sms join device enc dek kek cmk"
-    " kms sas jws jwk maxmind infura alchemy etherscan tmdb omdb authorization sdk".split()
+    " kms sas jws jwk maxmind infura alchemy etherscan tmdb omdb authorization sdk network".split()
 )
 """What stands before "key" in the name of a secret."""
 
@@ -269,6 +269,7 @@ NAMES: tuple[Name, ...] = (
             ("סיסמ", r"סיסמ(?:ה|א|ת)", ("סיסמה", "הסיסמה")),
             ("رمز", r"رمز عبور", ("رمز عبور",)),
             ("पासवर्ड", r"पासवर्ड", ("पासवर्ड",)),
+            ("कूटशब्द", r"कूटशब्द", ("कूटशब्द",)),
             ("পাসওয়ার্ড", r"পাসওয়ার্ড", ("পাসওয়ার্ড",)),
             ("รหัสผ่าน", r"รหัสผ่าน", ("รหัสผ่าน",)),
             ("ωδικός", r"ωδικός(?: πρόσβασης)?", ("κωδικός", "Κωδικός πρόσβασης")),
@@ -439,6 +440,15 @@ NAMES: tuple[Name, ...] = (
             "sort_key = <a24>",
         ),
     ),
+    _name(
+        "secret value",
+        "skey",
+        word=r"[as]key",
+        head=r"(?:^|[^A-Za-z0-9])$",
+        accept=is_made_up_key,
+        examples=("skey = «<a40>»", '"skey": "«<a40>»"'),
+        others=("skey = name_of_the_key_2", "askey: x"),
+    ),
     *(
         _name(
             "token",
@@ -562,6 +572,17 @@ NAMES: tuple[Name, ...] = (
             ("token", "refresh", r"refresh", ('{"refresh": "',)),
             ("session id", "session_id", r"session_id", ('"session_id": "',)),
             ("token", "jwt", r"jwt", ("jwt: ",)),
+            *(
+                (
+                    "API key",
+                    maker,
+                    rf"{maker}(?:[_-](?:sk|api|bot|live|prod))?",
+                    (f"{maker.upper()}=", f"{maker}: "),
+                )
+                for maker in (
+                    "openai anthropic sendgrid resend stripe mailgun telegram discord twilio cloudflare supabase groq mistral replicate postmark brevo"
+                ).split()
+            ),
             ("credentials", "login", r"login", ("SONAR_LOGIN=",)),
             ("credentials", "dsn", r"dsn", ("DSN=",)),
         )

@@ -47,7 +47,7 @@ from autocompact.core.redaction.words import (
 
 _Q = r"(?:\\{0,7}[\"'`]|%22|%27|&quot;|&#3[49];)"
 _COLOUR = r"(?:(?:\x1b|\\u001[bB]|\\x1[bB]|\\e|\\033)\[[0-9;]{0,12}m){0,3}"
-_CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\)|[ ]\[[^\[\]\n]{{1,40}}\](?=:))?(?:\][ \t]{{0,3}}(?=[=:!])|\}}(?=[ \t]{{0,12}}=))?"
+_CLOSED = rf"{_COLOUR}(?P<closed>{_Q})?(?:\*{{2}}|__)?(?:[ ]?\([^()\n]{{1,40}}\)|[ ]\[[^\[\]\n]{{1,40}}\](?=:))?(?:\][ \t]{{0,3}}(?=[=:!])|\)[ \t]{{0,3}}(?==)|\}}(?=[ \t]{{0,12}}=))?"
 _TYPE = r"(?:\??:[ \t]?[&*\[A-Za-z][A-Za-z.|<>&' \[\]]{0,40}(?==(?![=>])))?"
 _SIGN = rf"[ \t.]{{0,24}}(?P<sign>=>|<-|[:?+]=|=(?![=>]|~[ \t/])|:-|:(?![:=])|：|＝|->|→|%3[DdAa]|\\u003[dD]|\|\||\?\?)(?:[ \t]|\*{{2}}|__){{0,12}}{_COLOUR}[ \t]{{0,4}}(?:\[\s{{0,20}}(?={_Q}))?"
 _CELL = r"[ \t]{0,24}(?P<cell>[|│┃])[ \t]{1,40}"
@@ -62,7 +62,7 @@ _NUMBER = r"(?:\d{1,6}[→|:\t][ \t]{0,24})?"
 _OTHER = rf"[ \t\n\r,]{{0,40}}{_NUMBER}{_Q}?\w{{1,30}}{_Q}?[ \t]{{0,12}}[:=][ \t]{{0,3}}(?:{_Q}[^\n\"'`]{{0,60}}{_Q}|[\w. -]{{1,60}})[ \t]{{0,3}}(?=[,\r\n])"
 _PAIR = (
     rf"(?P<pair>(?:[ \t]{{0,3}}[:=]?[ \t]{{0,3}}\{{|:(?=[ \t]*\r?\n[ \t]))?[ \t]{{0,3}}(?:{_OTHER}){{0,5}}(?:,|\r?\n|\\n|[ \t]|(?<=\{{))[ \t\n\r,]{{0,40}}{_NUMBER}"
-    rf"{_Q}?(?:(?:\w{{1,16}}:)?\w{{0,16}}value|default|with|plain_?text|secret_?string|content){_Q}?[ \t]{{0,12}}[:=][ \t]{{0,3}})"
+    rf"{_Q}?(?:(?:\w{{1,16}}:)?\w{{0,16}}value|default|with|plain_?text|secret_?string|content|-[ ]input_?text){_Q}?[ \t]{{0,12}}[:=][ \t]{{0,3}})"
 )
 _BLOCK = r"(?P<block>:[ \t]{0,3}[|>][-+]?[ \t]{0,3}\n[ \t]{1,24})"
 _BELOW = r"(?P<below>[:：](?:\*{2})?[ \t]{0,3}(?:\n[ \t]{0,8}(?:```\w{0,8})?){1,3}(?:>[ ]|-[ ])?)"
@@ -77,7 +77,7 @@ _BETWEEN = LazyPattern(
     re.IGNORECASE,
 )
 _SUBJECT = LazyPattern(
-    r"(?P<words>(?:[ ]'[^'\n]{1,120}'|[ ]\"[^\"\n]{1,120}\"|[ ](?![-/$&|])[^\s:;=!?,<>(){}\"']{0,40}[^\s.:;=!?,<>(){}\"']){1,10})(?:[ ]\((?=[^\s()]{6,80}\))|(?:[ ]\([^()\n]{1,120}\))?[ ]?[:：]"
+    r"(?P<words>(?:[ ]'[^'\n]{1,120}'|[ ]\"[^\"\n]{1,120}\"|[ ](?![-$&|]|(?<!for[ ])/)[^\s:;=!?,<>(){}\"']{0,40}[^\s.:;=!?,<>(){}\"']){1,10})(?:[ ]\((?=[^\s()]{6,80}\))|(?:[ ]\([^()\n]{1,120}\))?[ ]?[:：]"
     r"(?:[ \t]{1,8}|[ \t]{0,3}(?:\r?\n[ \t>]{0,8}){1,2}))"
 )
 """What a password is for, up to the colon or a bracket: ``password is generated for root@localhost: …``."""
@@ -114,10 +114,10 @@ _SAYS_IT = ("it's", "it’s", "it is", "it was", " ist", " lautet", " war", "est
 """Of which it has one, in lower case: looking for these takes a fiftieth of the time."""
 _RUN = LazyPattern(r"(?<![\w/.@:+=-])(?P<value>[A-Za-z0-9_+/~-]{20,400}={0,2})(?![\w/.@:-]|[ ]?=)")
 _LABEL = LazyPattern(r"(\w+)[\"'`\])]*[ \t]{0,8}(?:=>|[:=])[ \t]{0,8}[\"'`(\[{]*\Z")
-_SEALS = LazyPattern(r"(?<!\w)ENC[\[(]")
-"""Before what a program encrypted where it stands."""
+_SEALS = LazyPattern(r"(?<!\w)(?:ENC[\[(]|accessor)")
+"""Before what a program encrypted where it stands, and what only names a token."""
 _CONTENTS = frozenset(
-    "value default data content plaintext text string secret is here this below follows aquí aqui hier ici qui unten".split()
+    "value default data content plaintext text string secret is here this below follows once aquí aqui hier ici qui unten".split()
 )
 _ELEMENT = LazyPattern(
     r"(?:[ \t][^<>\n]{0,120})?(?<!/)(?P<element>>)[ \t\r\n]{0,40}(?:<(?:value|string|plain_?text|text)(?:[ ][^<>\n]{0,80})?>[ \t\r\n]{0,40})?",
@@ -130,10 +130,11 @@ _NAMED_ELEMENT = LazyPattern(
     r"<(?!input|label|select|button|textarea|form|div|span|meta)[\w:-]{1,40}[ \t][^<>\n]{0,80}?\b(?:name|key|property)=[\"'][\w.-]{0,60}$"
 )
 _PLIST = LazyPattern(
-    r"</(?:key|name)>[ \t\r\n]{0,40}<(?:string|value|val|text)(?:[ ][^<>\n]{0,80})?>", re.IGNORECASE
+    r"</[\w-]{0,16}(?:key|name)>[ \t\r\n]{0,40}<[\w-]{0,16}(?:string|value|val|text)(?:[ ][^<>\n]{0,80})?>",
+    re.IGNORECASE,
 )
 
-_WRAP = r"(?:(?:\w{1,24}::(?:from|new)(?:\(String::from)?|Secret\w{0,8}|String|str|bytes|Buffer\.from|Some|SecureString|(?:[\w.]{1,40}\.)?(?:fromhex|unhexlify|[bB](?:ase)?64_?[dD]ecode|[dD]ecode_?(?:[sS]tring|64)))\(|[bBfFrRuUN@]{1,2}(?=[\"']))?"
+_WRAP = r"(?:(?:\w{1,24}::(?:from|new)(?:\(String::from)?|Secret\w{0,8}|(?i:md5|sha\d{0,3}|password|encrypt|crypt|hash)|String|str|bytes|Buffer\.from|Some|SecureString|(?:[\w.]{1,40}\.)?(?:fromhex|unhexlify|[bB](?:ase)?64_?[dD]ecode|[dD]ecode_?(?:[sS]tring|64)))\(|[bBfFrRuUN@]{1,2}(?=[\"']))?"
 _QUOTED = LazyPattern(
     rf"{_WRAP}(?P<q>\"{{3}}|'{{3}}|{_Q})(?P<value>(?:(?!(?P=q))(?:\\[^\s]|[^\x00-\x20]))+)(?P<end>(?P=q)|\\|)"
 )
@@ -163,6 +164,11 @@ _FIELD = LazyPattern(
     r"[ ]?=[ ]?(?!\{[^{}\n]*\})(?P<value>[^\s\"'`;]{4,200})(?:(?P<next>;[ ]?[A-Za-z][\w ]{0,30}=)|;|(?=[\"'`\s]|$))"
 )
 _SPACED = LazyPattern(r"(?P<q>[\"'])(?P<value>[^\n\"'`]{8,100})(?P=q)(?=[ \t]*(?:\r?\n|$)|[ ][a-z])")
+_CODED_AS = LazyPattern(
+    r"(?:(?:(?:irreversible-)?cipher|plain(?:-?text)?|simple|ascii(?:-text)?|local|remote|level[ ]\d{1,2}|reg_sz|/[dt]|\d{1,2})[ \t]{1,8}){1,3}(?=\S)",
+    re.IGNORECASE,
+)
+"""How the settings of a device say that a password is written: ``password cipher …``."""
 _FIELDS = LazyPattern(r"[&;][ ]?[\w.-]+=")
 _ENCODED = LazyPattern(
     r"(?P<value>(?:[A-Za-z0-9._~+/!*-]|%(?!26|3B|22|20|27|7D|2C|0A|0D)[0-9A-Fa-f]{2})+)", re.IGNORECASE
@@ -433,7 +439,10 @@ def _before(text: str, place: Place) -> Iterator[_Value]:
 def _inside(text: str, at: int) -> Iterator[_Value]:
     """The content of an element that begins at ``at``."""
     yield from _matched(_INSIDE.match(text, at), Trust.LITERAL)
-    yield from _bare(text, at, trust=Trust.LITERAL)
+    # of several words none is a secret: what a page shows is called like what it asks for
+    yield from (
+        value for value in _bare(text, at, trust=Trust.LITERAL) if text[value.end : value.end + 1] != " "
+    )
 
 
 def _apart(text: str, place: Place) -> Iterator[_Value]:
@@ -549,7 +558,8 @@ def _after(text: str, place: Place, *, between: re.Match[str]) -> Iterator[_Valu
     """What may be the value, by what stands between name and value."""
     at, form = between.end(), between.lastgroup
     # "PASS" alone is what a test did: only an assignment makes it a name.
-    if form in ("cell", "space", "below", "comma") and text[place.start : place.end].lower() == "pass":
+    alone = text[place.start : place.end].lower() == "pass" and text[place.start - 1] != "."
+    if alone and form in ("cell", "space", "below", "comma"):
         return
     match form:
         case "link":
@@ -748,6 +758,8 @@ def _spaced(text: str, place: Place, *, at: int) -> Iterator[_Value]:
     elif place.capitals and _SET.search(text, max(0, place.start - 8), place.start):
         yield from _quoted(text, at, trust=Trust.ENVIRONMENT)
         yield from _bare(text, at, trust=Trust.ENVIRONMENT)
+    elif (coded := _CODED_AS.match(text, at)) is not None:
+        yield from (value for value in _alone(text, coded.end()) if mixed(text[value.start : value.end]))
     elif not text[place.start].isascii():
         said = _said(text, at, trust=Trust.STATED, word=False)
         yield from (value for value in said if not text[value.start : value.end].isalpha())

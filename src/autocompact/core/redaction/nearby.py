@@ -94,7 +94,7 @@ _SEARCHED = frozenset(filter(is_searched, _WORDS))
 _WRITTEN_AS_THEY_ARE = tuple(anchor for anchor in _WORDS if anchor not in _SEARCHED)
 
 _TOKEN = LazyPattern(
-    r"(?<![^\s(\"'`„“«「『=：:→])(?P<value>(?=[^\s]{0,80}?[^\W_\d])(?=[^\s]{0,80}?[\d!#$%&*+@~?])[^\s(),;\"'`„“”«»「」『』<>{}\[\]|\\=^]{6,80})"
+    r"(?<![^\s(\"'`„“«「『=：:→])(?<!\(\()(?P<value>(?=[^\s]{0,80}?[^\W_\d])(?=[^\s]{0,80}?[\d!#$%&*+@~?])[^\s(),;\"'`„“”«»「」『』<>{}\[\]|\\=]{6,80})"
 )
 _USER = LazyPattern(r"[A-Za-z][\w.+-]{0,40}(?::|/{1,2})(?=[^/:])")
 _HOST = LazyPattern(r"@[\w.-]{2,60}(?::\d{1,5})?$")

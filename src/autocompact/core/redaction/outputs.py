@@ -99,7 +99,7 @@ _PRINTED = tuple(
     form(
         "secret value",
         anchor,
-        pattern=rf"{anchor}{_A_LINE}(?![^\n]*(?:public|\.pub|hash|sum))(?:-[\w-]+ )*[^\n|<>]{{0,120}}?(?:secret|token|passw|pwd|credential|api_?key|private|master\.key|[\w-]\.key|_key|authkey|\.pass|unseal|vault)[^\n|<>]{{0,60}}\n(?:(?![$#%>❯])[^\n]{{0,80}}\n)?(?P<s>(?![$#%>❯])[^\s\"'`<>(){{}},;]{{8,300}})[ \t]*(?=\r?\n|$)",
+        pattern=rf"{anchor}{_A_LINE}(?![^\n]*(?:public|\.pub|hash|sum))(?:-[\w-]+ )*[^\n|<>]{{0,120}}?(?:secret|token|passw|pwd|credential|api_?key|private|master\.key|[\w-]\.key|_key|authkey|\.pass|unseal|vault|auth\.(?:txt|conf|cfg)|auth-user|userpass)[^\n|<>]{{0,60}}\n(?:(?![$#%>❯])[^\n]{{0,80}}\n)?(?P<s>(?![$#%>❯])[^\s\"'`<>(){{}},;]{{8,300}})[ \t]*(?=\r?\n|$)",
         line=r"(?:^|[$#%>❯&;(][ ]{0,3}|[ ]|sudo )$",
         examples=(
             f"$ {anchor}config/master.key\n«<h32>»\n$ ls",
@@ -161,13 +161,21 @@ _DEVICES = (
         form(
             "password",
             anchor,
-            pattern=rf"{anchor}{rest}{VALUE}(?=[ \t]*(?:\r?\n|$))",
+            pattern=rf"{anchor}{rest}{VALUE}(?=[ \t]*(?:\r?\n|$|aes |des ))",
             line=before,
             examples=(f"{said}«<a10>»",),
             others=(f"{said}required", f"{said}$KEY"),
             accept=lambda value: given(value) and mixed(value),
         )
         for anchor, rest, before, said in (
+            (" sha ", "", r"createUser [^\n]{1,60}$", "createUser mon SHA "),
+            (" aes ", "", r"createUser [^\n]{1,100}$", 'createUser mon SHA "x" AES '),
+            (
+                "password ",
+                r"[057] ",
+                r"(?m:^)[ \t]*(?:neighbor \S{1,40} |ppp chap |username \S{1,40} )?$",
+                " password 7 ",
+            ),
             ("key-string ", r"(?:[07] )?", r"(?m:^)[ \t]*$", "  key-string 7 "),
             (
                 "authentication ",
@@ -190,7 +198,7 @@ _DEVICES = (
     form(
         "password",
         "@",
-        pattern=r"@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}:(?P<s>[^\s\"'`:/|]{6,80})(?=[ \t]*(?:\r?\n|$))",
+        pattern=r"@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}[:;\t](?P<s>[^\s\"'`:/|]{6,80})(?=[ \t]*(?:\r?\n|$))",
         line=r"(?m:^)[ \t]*(?:[\w.*-]{1,80}:)?[\w.+-]{1,60}$",
         examples=("bob@acme.dev:«Moon.Light27»", "smtp.acme.dev:bob@acme.dev:«<a12>»"),
         others=("git@github.com:repo.git", "bob@host.acme.dev:file-2024.txt", "bob@acme.dev:22222222"),
@@ -199,7 +207,7 @@ _DEVICES = (
     form(
         "password",
         "community",
-        pattern=rf"community(?:[ ]?[:=][ ]?|[ ])(?:string )?{VALUE}",
+        pattern=rf"community(?:[ ]?[:=][ ]?|[ ])(?:(?:string|read|write) )?{VALUE}",
         line=r"(?i:snmp[\w -]{0,20})$",
         examples=("snmp community: «<l6>x9»", "snmpwalk -v2c: snmp community «<a12>»"),
         others=("snmp community public", "snmp community: private"),

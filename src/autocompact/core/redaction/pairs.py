@@ -8,6 +8,7 @@ from autocompact.core.redaction.building import form, given, made_up, stated
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.values import (
     has_symbol,
+    is_chosen,
     is_placeholder,
     is_strong,
     mixed,
@@ -124,6 +125,40 @@ _OPTIONS = (
     ),
     form(
         "password",
+        "user.info=",
+        pattern=r"user\.info=[\"']?[\w.@-]{1,60}:(?P<s>[^\s\"'`$]{4,200})",
+        examples=("basic.auth.user.info=bob:«moonlight9»",),
+        others=("basic.auth.user.info=$USER:$PASS",),
+        accept=given,
+    ),
+    form(
+        "password",
+        "digest",
+        pattern=r"digest[ :][\w.@-]{1,60}:(?P<s>[^\s\"'`$:]{4,200})(?=:[cdrwa]{1,5}(?!\w)|[ \t]*(?:\r?\n|$))",
+        line=r"(?:addauth|setAcl)[ ][^\n]{0,80}$",
+        examples=("addauth digest bob:«moonlight9»", "setAcl /x digest:bob:«moonlight9»:cdrwa"),
+        others=("addauth digest bob:$PASS", "digest sha256:abc123"),
+        accept=given,
+    ),
+    form(
+        "password",
+        " -n ",
+        pattern=r" -n [\"']?[\w.@+-]{1,40}:(?P<s>[^\s\"'`$/:]{4,200})",
+        line=r"transmission-(?:remote|create)[^|;&\n]*$",
+        examples=("transmission-remote -n bob:«moonlight9»",),
+        others=("transmission-remote -n $USER:$PASS",),
+        accept=given,
+    ),
+    form(
+        "password",
+        "[+]",
+        pattern=r"\[\+\][^\n]{0,60}?[\w.-]{1,40}\\{1,2}[\w.$-]{1,40}:(?P<s>[^\s\"'`]{4,100})(?=[ \t]*(?:\r?\n|$|\())",
+        examples=("SMB 10.0.0.1 445 DC [+] acme.dev\\bob:«moonlight9» (Pwn3d!)",),
+        others=("[+] done", "[+] C:\\temp: x"),
+        accept=lambda value: given(value) and mixed(value),
+    ),
+    form(
+        "password",
         "user=",
         pattern=r"user=[\"']?[A-Za-z][\w.@-]{0,60}:(?P<s>[^\s\"'`$/:]{5,200})(?=[\"']?(?:\s|$))",
         line=r"(?:^|[\s\"'])-{0,2}(?:lt-)?$",
@@ -193,17 +228,19 @@ _AT_HOST = (
             '"react": "npm:react-v18@18.2.0"',
             "Email:anna.b1999@acme.io",
         ),
-        accept=lambda value: made_up(value) and (has_symbol(value) or random_looking(value)),
+        accept=lambda value: (
+            (made_up(value) and (has_symbol(value) or random_looking(value))) or is_chosen(value, beside=True)
+        ),
     ),
     *(
         form(
             "password",
             anchor,
-            pattern=rf"{re.escape(anchor)}[^\n|;&@]{{0,80}}?[\w$#]{{1,40}}/[\"']?(?P<s>[^\s\"'@/]{{4,60}})[\"']?(?:@(?=[\w/])|(?=[ ]\w+=))",
+            pattern=rf"{re.escape(anchor)}[^\n|;&@]{{0,80}}?[\w$#]{{1,40}}/(?:\\{{0,3}}[\"'](?P<s>[^\s\"'\\/]{{4,60}})\\{{0,3}}[\"']|(?P<t>[^\s\"'\\@/]{{4,60}}))(?:@(?=[\w/])|(?=[ ]\w+=))",
             line=r"(?:^|[^\w])$",
             examples=(f"{anchor}scott/«<a10>»@orcl",),
             others=(f"{anchor}types/react-18@latest", f"{anchor}scott/$PASS@orcl"),
-            accept=made_up,
+            accept=lambda value: made_up(value) or is_chosen(value, beside=True),
         )
         for anchor in ("exp ", "imp ", "expdp ", "impdp ", "sqlldr ", "rman ", "cx_oracle", "oracledb")
     ),

@@ -54,6 +54,23 @@ _NETWORK = (
     ),
     form(
         "password",
+        "<keymaterial>",
+        pattern=r"<keymaterial>\s{0,20}(?P<s>[^<>\n]{8,64}?)\s{0,20}</",
+        examples=("<keyMaterial>«moonlight9»</keyMaterial>",),
+        others=("<keyMaterial>$KEY</keyMaterial>",),
+        accept=given,
+    ),
+    form(
+        "password",
+        " key=",
+        pattern=rf" key={VALUE}",
+        line=r"(?i:netsh wlan[ ][^|;&\n]*)$",
+        examples=("netsh wlan set hostednetwork mode=allow ssid=x key=«moonlight9»",),
+        others=("netsh wlan set x key=$KEY", "find key=moonlight9"),
+        accept=given,
+    ),
+    form(
+        "password",
         "option key ",
         pattern=r"option key ['\"]?(?P<s>[^\s'\"]{8,63})['\"]?",
         line=r"(?m:^)[ \t]*$",
@@ -100,7 +117,7 @@ _ECHOED = (
             pattern=rf"{re.escape(anchor)}(?:-n )?[\"']?(?P<s>[^\s\"'$`)|]{{6,200}})[\"']?[ ]?\)",
             examples=(f"rsync --password-file={anchor}«<a10>!x») bob@h::m .".replace("!x»)", "!x»)"),),
             others=(f"diff {anchor}first) <(sort x)", f"{anchor}$PASS)"),
-            accept=made_up,
+            accept=lambda value: made_up(value) or (given(value) and mixed(value)),
         )
         for anchor in ("<(echo ", "<(printf ")
     ),

@@ -157,10 +157,13 @@ SPOKEN: tuple[Form, ...] = (
     form(
         "password",
         "pass ",
-        pattern=r"(?:(?m:^)[-<>CS: ]{0,6}331[ -][^\n]{0,200}\n|(?-i:USER) \S{1,80}\r?\n(?:[^\n]{0,200}\n)?)[-<>CS: ]{0,6}(?-i:PASS) (?P<s>\S{3,100})(?=[ \t]*(?:\r?\n|$))",
+        pattern=r"(?:(?m:^)(?:\w{3,10}:[ \t])?[-<>CS: ]{0,6}331[ -][^\n]{0,200}\n|(?-i:USER) \S{1,80}\r?\n(?:[^\n]{0,200}\n)?)(?:\w{3,10}:[ \t])?[-<>CS: ]{0,6}(?-i:PASS) (?P<s>\S{3,100})(?=[ \t]*(?:\r?\n|$))",
         back=400,
         ahead=120,
-        examples=("USER web\n331 Password required for web\nPASS «Lantern.Harbor27»\n230 logged in",),
+        examples=(
+            "USER web\n331 Password required for web\nPASS «Lantern.Harbor27»\n230 logged in",
+            "Befehl:\tUSER web\nAntwort:\t331 Password required\nBefehl:\tPASS «Lantern.Harbor27»\n",
+        ),
         others=("PASS src/app.test.ts", "PASS  tests 12"),
         accept=given,
     ),

@@ -95,6 +95,14 @@ _COMMANDS = (
         others=("passphrase 12 characters", "passphrase 2024-01-01"),
     ),
     form(
+        "API key",
+        "to quit: ",
+        pattern=r"to quit: (?P<s>[\w-]{20,200})(?=[ \t]*(?:\r?\n|$))",
+        line=r"(?i:key|token|password)[^\n]{0,100}$",
+        examples=("wandb: Paste an API key and hit enter, or press ctrl+c to quit: «<h40>»",),
+        others=("press q to quit: <h40>", "paste the key, ctrl+c to quit: "),
+    ),
+    form(
         "authenticator seed",
         "authenticator",
         pattern=r"authenticator(?:[ -]?app)?[\"']?[ ]?[:=][ \n]{1,3}[\"'`]?(?P<s>(?-i:[A-Z2-7]{16,64}))(?![\w-])",
@@ -114,7 +122,7 @@ _COMMANDS = (
         form(
             "password",
             ask,
-            pattern=rf"{re.escape(ask)}[ \t]*\r?\n(?:[^\n:]{{1,30}}:[ ])?{_REPLY}",
+            pattern=rf"{re.escape(ask)}[ \t]*\r?\n(?:\[[^\]\n]{{1,20}}\][ ])?(?:[^\n:]{{1,30}}:[ ])?{_REPLY}",
             line=rf"(?i:{_ASKED}[^\n?]{{0,80}})$",
             examples=(
                 f"anna: do you know the root password{ask}\nben: yes, «<l6>!<l4>2»",
@@ -520,7 +528,7 @@ _COMMANDS = (
 
 _TICK = r"[\"'`“„«]?"
 _SECRET = r"(?P<s>[^\s\"'`<>/|(){}«»“”，。][^\s\"'`<>|(){}«»“”，。]{3,80}?)"
-_STOP = r"(?=[\"'`«»“”,.;)，。]{0,3}(?:\s|$))"
+_STOP = r"(?=[\"'`«»“”,.;)，。]{0,3}(?:\s|$|\"[,}\]]))"
 _USER = r"[A-Za-z][\w.@+-]{0,40}"
 
 _AFTER_WORDS = "(?:{})".format(

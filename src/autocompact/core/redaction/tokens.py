@@ -305,8 +305,8 @@ TOKENS: tuple[Token, ...] = (
         example="mlsn.<h64> PMAK-<h24>-<h34>",
     ),
     _token(
-        "Plaid token",
-        "access-production- access-sandbox- access-development-",
+        "API token",
+        "access-production- access-sandbox- access-development- RGAPI-",
         body=rf"{_H}{{8}}(?:-{_H}{{4}}){{3}}-{_H}{{12}}",
         example="access-production-<h8>-<h4>-<h4>-<h4>-<h12>",
     ),
@@ -486,7 +486,14 @@ _MYSQL = Token(
     others=("*<h40>*", "| *see* |"),
 )
 """MySQL's hash of a password, behind an asterisk."""
-SHAPED = (DISCORD, _RECOVERY, _MYSQL)
+_MAILGUN = Token(
+    kind="Mailgun key",
+    prefixes=(),
+    body=r"(?:(?<![A-Za-z0-9-])|(?<=%3D)|(?<=%3d)|(?<=\dm)|(?<=\\n))[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])",
+    examples=("<h32>-<h8>-<h8>",),
+    others=("<h32>-<h8>",),
+)
+SHAPED = (DISCORD, _RECOVERY, _MYSQL, _MAILGUN)
 _SHORTEST, _LONGEST = 40, 110
 
 UNKNOWN = Token(
@@ -668,13 +675,15 @@ def _is_made_up(body: str, *, dense: bool) -> bool:
 
 
 def _shaped(text: str, start: int, *, end: int) -> Iterator[Span]:
-    """A token without a prefix, alone in its run: of three parts, of eight groups of digits, behind an asterisk."""
+    """A token without a prefix, alone in its run: of three parts, of hexadecimal parts, of eight groups of digits, behind an asterisk."""
     if text.count(".", start, end) >= 2:
         for match in DISCORD.pattern.finditer(text, start, end):
             if _is_made_up(match[0], dense=True):
                 yield Span(start=match.start(), end=match.end(), kind=DISCORD.kind)
     if text[start - 1 : start] == "*" and (match := _MYSQL.pattern.match(text, start - 1)) is not None:
         yield Span(start=match.start(), end=match.end(), kind=_MYSQL.kind)
+    if text.count("-", start, end) > 1 and (match := _MAILGUN.pattern.search(text, start, end)) is not None:
+        yield Span(start=match.start(), end=match.end(), kind=_MAILGUN.kind)
     if text.count("-", start, end) >= _DASHES:
         for match in _RECOVERY.pattern.finditer(text, start, end):
             yield Span(start=match.start(), end=match.end(), kind=_RECOVERY.kind)

@@ -334,6 +334,28 @@ _MORE = (
         )
         for name in ("key", "hook", "hooks", "webhook", "webhooks", "secret")
     ),
+    *(
+        form(
+            "token",
+            anchor,
+            pattern=rf"{re.escape(anchor)}(?P<s>{body})(?=[/\s\"'?]|$)",
+            line=r"[\w.%@/-]$",
+            examples=(f"https://acme.dev/x{anchor}«{made}»/y",),
+            others=(f"https://acme.dev/x{anchor}the-name-of-2", f"x{anchor}"),
+        )
+        for anchor, body, made in (
+            ("/t/", r"[a-z]{2}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "an-<h8>-<h4>-<h4>-<h4>-<h12>"),
+            ("/private-", r"[0-9a-f]{32}", "<h32>"),
+        )
+    ),
+    form(
+        "webhook",
+        "://hook",
+        pattern=r"://hooks?\.[\w.-]{3,60}/(?:[\w-]{1,40}/){0,4}(?P<s>[\w-]{16,200})(?![\w/.-])",
+        examples=("https://hooks.acme.dev/services/«<a24>»",),
+        others=("https://hooks.acme.dev/docs/the-name-of-a-page-2", "https://hook.acme.dev/<h40>"),
+        accept=_key_segment,
+    ),
     form(
         "stream key",
         "/live2/",

@@ -36,7 +36,7 @@ _PLACEHOLDER = LazyPattern(
     r"|your[_-]|[_-]here$|(?:[a-z][_-]|abc)123$|goes[_-]here|^(?:to-be|not-(?:yet-)?(?:set|given|known|used)|set-(?:in|by|at|via|this)|provided-(?:by|via|at|in)|see|ask|same-as|as-(?:in|for))(?:-|$)|x{4}|X{4}|EXAMPLE|\*{3}|•{2}|\.{3}|…"
     r"|^\(\([\w.:/-]+\)\)$|^#\{|^@@\w+@@$|^\*[a-z_]+\d{0,2}$|\]\{\d+,?\d*\}"
     r"|^!(?-i:[A-Z]?[a-z_]+|[A-Z][a-z]+[A-Z][a-z]+|[A-Z]+[a-z]*)$|^__\w+__$|^%\w+%$|^(?:[A-Z]+_)*(?:PASS(?:WORD|WD)?|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]+)*$"
-    r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^[{<\[]|^%(?:[sdv](?![A-Za-z0-9])|[({]|(?-i:[A-Z]{2}))|%\(|^@[A-Za-z]|://|\[secret|^ENC[(\[]|^(?:vault|ssm|sops|file|keyvault|keyring|secretsmanager|bao):[/\w]|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
+    r"|^\$+[A-Za-z_({]|\$\{|\$\(|\{\{|^(?!\{(?:SAS\d{3}|xor)\}[A-Za-z0-9+/])[{<\[]|^%(?:[sdv](?![A-Za-z0-9])|[({]|(?-i:[A-Z_]{3,}(?![A-Za-z0-9])))|%\(|^@[A-Za-z]|://|\[secret|^ENC[(\[]|^(?:vault|ssm|sops|file|keyvault|keyring|secretsmanager|bao):[/\w]|^#[0-9A-Fa-f]{3,8}$|^0+$|^-+$|^\.+$",
     re.IGNORECASE,
 )
 _SOFT = LazyPattern(
@@ -451,7 +451,7 @@ def is_word_password(value: str) -> bool:
 
 _TECHNICAL_PART = LazyPattern(
     r"(?-i:(?<![A-Za-z])|(?=[A-Z]))(?:utf|base|sha|md|o?auth|log|u?int|float|http|ipv|ec|vec|mat|str|bit|arm|win|mysql|postgres|pg|python|java|node|php|socks|argon|pbkdf|bcrypt|rfc|gpt)[-_]?\d"
-    r"|(?<![^\W_])(?:x|s|k|e|p|b|h|v|i|l|es|mp)\d|(?<!\d)(?<![a-z]{5})(?:16|32|64|128|256|512)(?!\d)|auth|2fa|(?<![a-z])(?:pw|db|srv|host|node|cluster|chars)(?![a-z])",
+    r"|(?<![^\W_])(?:x|s|k|e|p|b|h|v|i|l|es|mp)\d{1,3}(?![a-z]+\d)|(?<!\d)(?<![a-z]{5})(?<![a-z]{5}[-._])(?:16|32|64|128|256|512)(?!\d)|auth|2fa|(?<![a-z])(?:pw|db|srv|host|node|cluster|chars)(?![a-z])",
     re.IGNORECASE,
 )
 
@@ -462,7 +462,7 @@ def is_technical(value: str) -> bool:
 
 
 _OF_PROGRAMS = LazyPattern(
-    r"v?\d+\.\d|\d+\*[a-z]|[A-Z]{2,}[v#-]?\d|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][a-z]+$|.*(?:\.[a-z]{2,5}$|\d\.\d|\d{4}-\d\d-\d\d|@v?\d)|[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{4,})*$|[a-z]+(?:[A-Z][a-z]+)+\d$|[a-z]{0,3}\d{1,4}[a-zà-ÿ]+$|[A-Z]+(?:-[A-Z]+)*-\d+$"
+    r"v?\d+\.\d|\d+\*[a-z]|[A-Z]{2,}[v#-]?\d[\w.-]*$|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][a-z]+$|.*(?:\.[a-z]{2,5}$|\d\.\d|\d{4}-\d\d-\d\d)|[a-z\d./_@-]*@v?\d|[a-z\d._-]+#\d+$|0x[0-9A-Fa-f]+$|[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{4,})*$|[a-z]+(?:[A-Z][a-z]+)+\d$|[a-z]{0,3}\d{1,4}[a-zà-ÿ]+$|[A-Z]+(?:-[A-Z]+)*-\d+$"
 )
 """A version, an acronym with a number, a class in its module, a file, a date, the version of a package, a digest, a name in code."""
 _PASSWORD_SIGN = LazyPattern(

@@ -96,12 +96,36 @@ _KEYS = (
         form(
             "API key",
             anchor,
-            pattern=rf"{re.escape(anchor)}\s{{0,20}}(?:api_?key[ ]?[=:][ ]?)?[\"'](?P<s>[A-Za-z0-9][\w-]{{31,200}})[\"']\s{{0,10}}[,)]",
+            pattern=rf"{re.escape(anchor)}\s{{0,20}}(?:api_?key[ ]?[=:][ ]?)?[\"'](?P<s>[A-Za-z0-9][\w-]{{19,200}}={{0,2}})[\"']\s{{0,10}}[,)]",
             examples=(f'x = acme.{anchor}"«<a40>»")',),
             others=(f'{anchor}"the-name-of-some-index-of-the-team-2")', f'{anchor}"<h40>")'),
             accept=is_strong,
         )
         for anchor in ("client(", "clientv2(", "asyncclient(", "asyncclientv2(")
+    ),
+    form(
+        "API key",
+        "octokit(",
+        pattern=r"octokit\(\s{0,8}\{[^{}\n]{0,80}?auth:\s{0,4}[\"'](?P<s>[\w-]{20,200}={0,2})[\"']",
+        examples=("new Octokit({ auth: '«<h40>»' })",),
+        others=("new Octokit({ auth: 'the-name-of-a-variable' })",),
+        accept=mixed,
+    ),
+    form(
+        "API key",
+        "<apikeys>",
+        pattern=r"<apikeys>\s{0,40}<add key=\"[^\"\n]{1,200}\" value=\"(?P<s>[^\"\n]{16,2000})\"",
+        examples=('<apikeys>\n  <add key="https://nuget.acme.dev" value="«<b60>»" />',),
+        others=('<apikeys><add key="x" value="%KEY_OF_NUGET_FEED%" />',),
+        accept=given,
+    ),
+    form(
+        "encryption key",
+        "secretkeyspec(",
+        pattern=r"secretkeyspec\(\s{0,8}\"(?P<s>[^\"\n]{16,64})\"",
+        examples=('new SecretKeySpec("«<a32>".getBytes(), "AES")'.replace('".g', '»".g'),),
+        others=('new SecretKeySpec(key.getBytes(), "AES")',),
+        accept=given,
     ),
     form(
         "secret value",

@@ -133,7 +133,8 @@ def _are_words(value: str) -> bool:
         return False
     if any(word.lower() in _OTHERS or _NAMES.search(word) or _TYPE.match(word) for word in words):
         return False
-    return 3 * sum(bool(_SAID.fullmatch(word)) for word in words) <= len(words)
+    told = sum(bool(_SAID.fullmatch(word)) for word in words)
+    return (2 if len(words) < len(said) else 3) * told <= len(words)
 
 
 _AND_NUMBER = LazyPattern(r"([^\W\d_]{4,20})[-._/]?\d{1,4}[!?]?$")
