@@ -271,7 +271,7 @@ def shortlist(postings: Sequence[Posting], *, total: int, limit: int | None = No
 def contenders(postings: Sequence[Posting], *, total: int, limit: int) -> list[int]:
     """Numbers of the passages that `shortlist` may choose, for an index that knows which terms a passage holds, and not yet how often.
 
-    Of its weight a term that stands there once gives 1 / (1 + `K1`), and never all: who would stay behind the last of the list even
+    The likeliest come first, the newest among equals. Of its weight a term that stands there once gives 1 / (1 + `K1`), and never all: who would stay behind the last of the list even
     so, is none.
     """
     most: dict[int, float] = {}
@@ -280,7 +280,8 @@ def contenders(postings: Sequence[Posting], *, total: int, limit: int) -> list[i
         for number in posting.places:
             most[number] = most.get(number, 0.0) + weight
     least = min(heapq.nlargest(limit, most.values()), default=0.0) / (1 + K1) if len(most) > limit else 0.0
-    return [number for number, weight in most.items() if weight >= least]
+    chosen = [number for number, weight in most.items() if weight >= least]
+    return sorted(chosen, key=lambda number: (most[number], number), reverse=True)
 
 
 def search(

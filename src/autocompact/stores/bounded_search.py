@@ -50,6 +50,9 @@ _ENOUGH = 250
 ONCE = (0,)
 """Places of a term in a passage that holds it, before they are known."""
 
+FILLED = 2
+"""Passages whose places are found out, for each on the shortlist. The others count as if each term stood there once, as it mostly does."""
+
 MOST_COMMON = 2
 """Common terms of a query that count, the first ones."""
 
@@ -143,7 +146,7 @@ def _found(
     if is_whole:
         # with a filter, any of them may come to its turn
         limit = SHORTLIST if admit is None and kinds is None else held.budget
-        held.fill_in(contenders(postings, total=held.total, limit=limit))
+        held.fill_in(contenders(postings, total=held.total, limit=limit)[: FILLED * limit])
     ranked = search(
         query,
         postings,

@@ -30,7 +30,7 @@ T = TypeVar("T")
 SMALL = 200
 """Passages of a conversation whose terms are all read: looking each term up costs more."""
 
-BUDGET = 500
+BUDGET = 300
 """As `autocompact.stores.bounded_search.BUDGET`, of a table that a place is looked up in for each: fewer, for as much time."""
 
 RECENT = 1_500

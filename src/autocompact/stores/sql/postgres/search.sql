@@ -29,9 +29,12 @@ UPDATE autocompact.conversations SET passages = passages + %(more)s WHERE id = %
 DELETE FROM autocompact.passages WHERE id BETWEEN %(first)s AND %(last)s;
 
 -- name: newest_conversation
-SELECT coalesce(max(id), 0) FROM (
-    SELECT id, sum(passages) OVER (ORDER BY id DESC) AS newer FROM autocompact.conversations WHERE namespace = %(name)s
-) AS held WHERE newer >= %(passages)s;
+SELECT coalesce((
+    -- the sums are made as they are asked for, so that it ends with the first that is large enough
+    SELECT id FROM (
+        SELECT id, sum(passages) OVER (ORDER BY id DESC) AS newer FROM autocompact.conversations WHERE namespace = %(name)s
+    ) AS held WHERE newer >= %(passages)s ORDER BY id DESC LIMIT 1
+), 0);
 
 -- name: find_in_tenant
 SELECT held, ids FROM autocompact.find_in_tenant(%(terms)s::text[], %(most)s);
