@@ -306,9 +306,13 @@ async def ranking(cluster: Cluster, *, data: Path) -> None:
 
 
 async def gateways(cluster: Cluster, *, requests: int, each: int) -> None:
-    """The same conversations by one gateway, then by four in turns: processor time of a request."""
+    """The same conversations by one gateway, by four of which each has its clients, and by four in turns: processor time of a request.
+
+    How often four do the work of one, on a core each, is four times the gateways' own time of a request at one, by that at four. What
+    the server takes is not in it: that is one machine, whoever asks it.
+    """
     figures: list[float] = []
-    for count in (1, 4):
+    for count, stays in ((1, True), (4, True), (4, False)):
         url = cluster.for_programs()
         async with FakeProvider("Fine.", window=200_000) as provider:
             ports = [free_port() for _ in range(count)]
@@ -321,25 +325,35 @@ async def gateways(cluster: Cluster, *, requests: int, each: int) -> None:
             try:
                 await talked(ports, range(2 * count), each=each)
                 before, server = sum(used(one.pid) for one in processes), used_by(cluster.process)
-                await talked(ports, range(10 * each, 10 * each + requests), each=each)
+                await talked(ports, range(10 * each, 10 * each + requests), each=each, stays=stays)
                 ours = (sum(used(one.pid) for one in processes) - before) / requests * 1000
                 theirs = (used_by(cluster.process) - server) / requests * 1000
             finally:
                 for one in running:
                     await one.__aexit__(None, None, None)
         figures.append(ours)
-        print(f"{count} gateways: {ours:.2f} ms of theirs a request, {theirs:.2f} ms of the server's")
-    print(f"four on a core each: x {4 * figures[0] / figures[1]:.2f} of one")
+        how = "a client stays" if stays else "in turns"
+        print(f"{count} gateways, {how}: {ours:.2f} ms of theirs a request, {theirs:.2f} ms of the server's")
+    staying, turns = (4 * figures[0] / figure for figure in figures[1:])
+    print(f"four on a core each: x {staying:.2f} of one where a client stays, x {turns:.2f} in turns")
 
 
-async def talked(ports: Sequence[int], numbers: Sequence[int], *, each: int) -> None:
-    """Conversations that grow by two messages a request, ``each`` requests long; each goes to the next gateway."""
+async def talked(ports: Sequence[int], numbers: Sequence[int], *, each: int, stays: bool = False) -> None:
+    """Conversations that grow by two messages a request, ``each`` requests long, one after the other.
+
+    Args:
+        ports: of the gateways.
+        numbers: of the requests.
+        each: requests of a conversation.
+        stays: all requests of a conversation go to the same gateway; else each to the next.
+    """
     async with aiohttp.ClientSession() as session:
         messages: list[dict[str, str]] = []
         for number in numbers:
             if number % each == 0:
                 messages = [{"role": "user", "content": f"{number} of {os.getpid()}. " + "Begin. " * 20_000}]
-            url = f"http://127.0.0.1:{ports[number % len(ports)]}/v1/chat/completions"
+            port = ports[(number // each if stays else number) % len(ports)]
+            url = f"http://127.0.0.1:{port}/v1/chat/completions"
             async with session.post(url, json={"model": "m", "max_tokens": 10, "messages": messages}) as told:
                 assert told.status == 200, await told.text()
                 await told.read()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -140,32 +143,79 @@ def drained(arguments: list[str]) -> int:
     return int(found.rpartition("=")[2])
 
 
-@pytest.mark.parametrize("file", ["alerts.yaml", "dashboard.json"])
-def test_every_figure_that_is_asked_for_is_counted(file: str) -> None:
-    asked = set(
-        re.findall(r"autocompact_\w+", re.sub(r'"uid": "\w+"', "", (DEPLOY / file).read_text("utf-8")))
-    )
-    counted = set(re.findall(r"^# TYPE (\w+)", Metrics().text().decode(), re.MULTILINE))
-    assert {name.removesuffix("_bucket") for name in asked} <= counted
-    assert asked
-
-
-def test_the_labels_that_are_asked_for_are_those_that_are_counted() -> None:
-    metrics = Metrics()
-    metrics.requested("openai", action="compacted", seconds=1.0)
-    metrics.compacted("threshold", saved=1)
-    metrics.failed("StoreUnavailable")
-    metrics.refused(403)
-    metrics.recalled("memory_search")
-    counted = metrics.text().decode()
+@pytest.fixture
+def asked_for() -> list[str]:
+    """What the rules and the board ask Prometheus."""
+    rules = yaml.safe_load((DEPLOY / "alerts.yaml").read_text("utf-8"))["groups"][0]["rules"]
     board = json.loads((DEPLOY / "dashboard.json").read_text("utf-8"))
-    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
-    labelled = [
-        (found[1], found[2]) for each in asked if (found := re.search(r"sum by \((\w+)\) \(\w+\((\w+)", each))
+    return [rule["expr"] for rule in rules] + [
+        target["expr"] for panel in board["panels"] for target in panel["targets"]
     ]
-    assert len(labelled) > 4
+
+
+@pytest.mark.anyio
+async def test_every_figure_and_label_that_is_asked_for_is_in_a_gateways_figures(
+    asked_for: list[str], cluster: Cluster
+) -> None:
+    port, database = free_port(), cluster.for_programs()
+    url = f"http://127.0.0.1:{port}"
+    said = "Look at src/invoice.py, and round half to even. " * 60
+    async with (
+        FakeProvider("Fine.", window=8_000) as provider,
+        serving(provider, "--port", port, "--db", database, "--window", 8_000),
+        aiohttp.ClientSession() as session,
+    ):
+
+        async def asked(messages: list[dict[str, str]]) -> str:
+            body = {"model": "m", "max_tokens": 10, "messages": messages}
+            async with session.post(f"{url}/v1/chat/completions", json=body) as told:
+                assert told.status == 200, await told.text()
+            async with session.get(f"{url}/metrics") as told:
+                return await told.text()
+
+        messages: list[dict[str, str]] = []
+        while "autocompact_compactions_total{" not in await asked(
+            [*messages, {"role": "user", "content": said}]
+        ):
+            messages += [{"role": "user", "content": said}, {"role": "assistant", "content": "Fine."}]
+        assert await status(f"{url}/v1/models", host="elsewhere.example") == 403
+        cluster.sql(f"REVOKE USAGE ON SCHEMA autocompact FROM {PROGRAM}", database=database)
+        counted = await asked([{"role": "user", "content": f"Another one. {said}"}, *messages[1:]])
+    # no model of this test calls a memory tool
+    tools = Metrics()
+    tools.recalled("memory_search")
+    counted += tools.text().decode()
+    names = {name for each in asked_for for name in re.findall(r"autocompact_\w+", each)}
+    assert names <= set(re.findall(r"^(autocompact_\w+)[{ ]", counted, re.MULTILINE))
+    labelled = {
+        (label, name)
+        for each in asked_for
+        for label, name in re.findall(r"sum by \((\w+)\) \(\w+\((\w+)", each)
+    } | {
+        (label, name) for each in asked_for for name, label in re.findall(r"(autocompact_\w+){(\w+)=~", each)
+    }
+    assert len(labelled) > 5
     for label, name in labelled:
-        assert label == "le" or re.search(rf'^{name}{{[^}}]*{label}="', counted, re.MULTILINE), name
+        assert re.search(rf'^{name}{{[^}}]*{label}="', counted, re.MULTILINE), name
+    assert re.search(r'^autocompact_failures_total{kind="Store\w+"} [1-9]', counted, re.MULTILINE)
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool, of Debian's package prometheus")
+def test_prometheus_takes_the_rules_and_what_the_board_asks_and_the_rules_fire_as_they_should(
+    asked_for: list[str], tmp_path: Path
+) -> None:
+    board = tmp_path / "board.yaml"
+    rules = [
+        {"record": f"asked:{number}", "expr": each.replace("$__rate_interval", "5m")}
+        for number, each in enumerate(asked_for)
+    ]
+    board.write_text(yaml.safe_dump({"groups": [{"name": "board", "rules": rules}]}), "utf-8")
+    for arguments in (
+        ["check", "rules", str(DEPLOY / "alerts.yaml"), str(board)],
+        ["test", "rules", str(ROOT / "tests" / "alerts.yaml")],
+    ):
+        done = subprocess.run(["promtool", *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_image_has_what_the_commands_need() -> None:
