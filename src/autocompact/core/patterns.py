@@ -26,6 +26,7 @@ class LazyPattern:
         self.source, self.flags, self.needs, self.seldom = source, flags, needs, seldom
         self._folds = bool(flags & re.IGNORECASE)
         self._asked = 0
+        """Characters asked about so far: up to ``seldom`` of them an expression for ASCII takes longer to make than it saves."""
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -73,9 +74,10 @@ class LazyPattern:
         if not text.isascii():
             return self.search(text) is not None
         folded = text.lower() if self._folds else text
-        if self._lacks(folded):
+        if self.needs and self._needed.search(folded) is None:
             return False
-        if self._is_seldom_asked(text):
+        self._asked += len(text)
+        if self._asked <= self.seldom:
             return self.search(text) is not None
         words, rest = self._searched
         return (words is not None and words.search(f"\n{folded}") is not None) or (
@@ -87,22 +89,15 @@ class LazyPattern:
         if not text.isascii():
             return self.match(text) is not None
         folded = text.lower() if self._folds else text
-        if self._lacks(folded):
+        if self.needs and self._needed.search(folded) is None:
             return False
-        return (self.match(text) if self._is_seldom_asked(text) else self._ascii.match(folded)) is not None
+        self._asked += len(text)
+        return (self.match(text) if self._asked <= self.seldom else self._ascii.match(folded)) is not None
 
     def rules_out(self, text: str) -> bool:
         """True if `found_in` says no, and says it fast: of ``text`` in ASCII, once that is worth an expression of its own."""
-        return text.isascii() and not self._is_seldom_asked(text) and not self.found_in(text)
-
-    def _lacks(self, folded: str) -> bool:
-        """True if an ASCII text has nothing of what every match needs."""
-        return self.needs != "" and self._needed.search(folded) is None
-
-    def _is_seldom_asked(self, text: str) -> bool:
-        """True as long as a pattern for ASCII would take longer to make than it saves; ``text`` counts as asked about."""
         self._asked += len(text)
-        return self._asked <= self.seldom
+        return self._asked > self.seldom and text.isascii() and not self.found_in(text)
 
     @cached_property
     def _needed(self) -> re.Pattern[str]:

@@ -379,7 +379,7 @@ def clauses(sentence: str) -> Iterator[str]:
 
 def handed_over(text: str) -> tuple[str, ...]:
     """What a text quotes to have it translated, corrected or judged, each with its marks on one line: nobody's rules."""
-    quotes = any(mark in text for mark in "'\"“«„「『")
+    quotes = "'" in text or '"' in text or (not text.isascii() and any(mark in text for mark in "“«„「『"))
     if not quotes or not _HANDED_OVER.found_in(text):
         return ()
     return tuple(" ".join(found[0].replace("’", "'").split()) for found in _QUOTE.finditer(text))

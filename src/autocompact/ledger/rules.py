@@ -536,9 +536,9 @@ def find_rules(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[E
         kept[_key(entry.text)] = _Kept(
             entry, Rule(text=entry.text, permits=False, stands=True, about=_about(entry.text))
         )
-    for words in said:
+    for words, orders in ((words, orders) for words in said if (orders := _orders(words))):
         strict = words.by in ("program", "client")
-        for rule in rules_in(_orders(words), strict=strict):
+        for rule in rules_in(orders, strict=strict):
             if words.by in ("reply", "summary") and _allows_something(rule):
                 continue  # a tool or a model could have written it: it may forbid, but allow nothing
             ended = _replace(kept, rule)
