@@ -18,6 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from msgspec.structs import replace
+
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import filled
 from autocompact.core.redaction import Redacted
@@ -120,8 +122,10 @@ _EMPTY = LazyPattern(r"[^\w]*$")
 _MOST = 3_000
 """Passages that are compared; of more the oldest are left out before the choice."""
 
-VOICES: Mapping[Voice, float] = {"closing": 1.5, "assistant": 1.0, "reasoning": 0.62, "report": 0.55}
-"""What words count by where they stand: an answer that closes a turn, words on the way, thoughts, a sub-agent's report."""
+VOICES: Mapping[Voice, float] = {
+    "closing": 1.5, "assistant": 1.0, "reasoning": 0.62, "report": 0.55, "ticket": 0.8, "closed": 0.15,
+}  # fmt: skip
+"""What words count by where they stand (`Voice`)."""
 
 
 _ANSWERS = 0.5
@@ -239,12 +243,18 @@ def _candidates(spoken: Sequence[Spoken], most: int, *, asked: Sequence[str]) ->
             if len(found) >= 3:
                 answers = 1 + _ANSWERS * _answers(kept.told, found, question=question)
                 worth = VOICES[words.voice] * recency * _weight(kept) * answers
-                latest_first.append(_Candidate(kept, words.seq, order, worth, found))
+                latest_first.append(_Candidate(_named(kept, words), words.seq, order, worth, found))
         if len(latest_first) >= most:
             break
     for candidate in latest_first:
         candidate.order += 1 - order
     return latest_first[:most][::-1]
+
+
+def _named(passage: Passage, words: Spoken) -> Passage:
+    """The passage, of a ticket with its name before what it is about: what is asked for is not done by that."""
+    about = ", ".join(filter(None, (words.of, passage.about)))
+    return replace(passage, about=clipped(about, LONGEST_ABOUT)) if words.of else passage
 
 
 def _question(words: Spoken, asked: Sequence[str]) -> frozenset[str]:
@@ -350,7 +360,7 @@ def intents(spoken: Iterable[Spoken]) -> dict[int, str]:
     """By message, the agent's last sentence in it that names what it is about to do, as an order: "add X to Y"."""
     found: dict[int, str] = {}
     for words in spoken:
-        if words.voice == "report":
+        if not words.is_own:
             continue
         for sentence in reversed([*prose(words.text)]):
             announces = _ANNOUNCES.begins(sentence) or _CONSIDERS.begins(sentence)

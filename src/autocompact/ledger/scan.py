@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count, dropwhile
+from itertools import count, dropwhile, pairwise
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -27,6 +27,7 @@ from autocompact.core.redacted import (
     RedactedResult,
     RedactedText,
     Redactor,
+    cut,
     edited,
     filled,
     pieces,
@@ -39,6 +40,7 @@ from autocompact.ledger.commands import is_check
 from autocompact.ledger.outcomes import Outcome, edited_file, is_status_hidden, read_outcome, was_not_edited
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import readable
+from autocompact.ledger.tickets import SHORTEST, begins, closed, described, shown
 from autocompact.ledger.wrapping import (
     finished,
     holds_instructions,
@@ -111,6 +113,7 @@ class Scan:
         spoken: the words of the agent alone, thoughts and reports of its sub-agents included.
         sightings: which names stood where.
         turns: requests so far.
+        tickets: the words of those that the agent read and that are open, by their ids.
         agents: ids of the agents that were started in the background.
         ended: ids of the tasks of which the client said that they are through.
         last_seq: the last message.
@@ -121,6 +124,7 @@ class Scan:
     spoken: list[Spoken] = field(default_factory=list[Spoken])
     sightings: Sightings = field(default_factory=Sightings)
     turns: int = 0
+    tickets: dict[str, Spoken] = field(default_factory=dict[str, Spoken])
     agents: set[str] = field(default_factory=set[str])
     ended: set[str] = field(default_factory=set[str])
     last_seq: int = 0
@@ -288,6 +292,24 @@ def _report(found: Scan, call: Call, *, text: Redacted) -> Redacted:
     return edited(text, reported) if call.action.task in found.agents else EMPTY
 
 
+def _tickets(found: Scan, call: Call, *, text: Redacted) -> None:
+    """Take in what tickets ask for, and which of them are closed, or read again."""
+    ids = frozenset[str]() if call.is_error else shown(call.action)
+    for name in (ids | closed(call.action)) & found.tickets.keys():
+        found.tickets.pop(name).voice = "closed"
+    told = edited(text, described) if ids else EMPTY
+    if len(told) < SHORTEST:
+        return
+    places = begins(told, ids)
+    for (start, name), (end, _) in pairwise((*places, (len(told), ""))):
+        of = filled("asked for in {}", Redacted(name))  # a piece of a redacted command
+        words = Spoken(
+            seq=call.answered, voice="ticket", text=cut(told, start, end=end), turn=found.turns, of=of
+        )
+        found.spoken.append(words)
+        found.tickets[name] = words
+
+
 def _call(found: Scan, part: RedactedCall, *, seq: int, place: int) -> Call:
     call = Call(seq=seq, action=interpret(part), id=filled("{}.{}", seq, place))
     found.calls.append(call)
@@ -309,6 +331,7 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
             command = call.action.command
             hidden = is_check(command) and is_status_hidden(command)
             call.outcome = read_outcome(part.text, is_error=part.is_error, hidden=hidden)
+        _tickets(found, call, text=text)
         report = _report(found, call, text=text)
         _speak(found, report, seq=said.seq, voice="report")
         if call.action.verb == "spawn" and not report:

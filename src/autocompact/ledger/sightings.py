@@ -27,8 +27,9 @@ class Piece:
     where: Redacted = EMPTY
 
 
-Voice: TypeAlias = Literal["closing", "assistant", "reasoning", "report"]
-"""Where words of an agent stand: an answer that closes a turn, words on the way, thoughts, a sub-agent's report."""
+Voice: TypeAlias = Literal["closing", "assistant", "reasoning", "report", "ticket", "closed"]
+"""Where words stand: an answer that closes a turn, words on the way, thoughts, a sub-agent's report; a ticket that the agent
+reads, and one that is closed or was read again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,12 +41,19 @@ class Spoken:
         voice: where it stands.
         text: the words.
         turn: number of requests before it.
+        of: what its passages are about, as a reader must be told; "" where the words are the agent's.
     """
 
     seq: int
     voice: Voice
     text: Redacted
     turn: int
+    of: Redacted = EMPTY
+
+    @property
+    def is_own(self) -> bool:
+        """True if the agent says it itself."""
+        return self.voice in ("closing", "assistant", "reasoning")
 
 
 @dataclass(slots=True)

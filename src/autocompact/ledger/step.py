@@ -82,7 +82,7 @@ def _last_words(spoken: Sequence[Spoken]) -> list[Spoken]:
     size = 0
     for words in reversed(spoken):
         again = found and words.text.strip() == found[-1].text.strip()
-        if words.voice != "report" and not again:
+        if words.is_own and not again:
             found.append(words)
             size += len(words.text)
         if size >= _ENOUGH or len(found) == 3:
