@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autocompact.chat import ChatConfig, run_command
-from autocompact.chat.translation import system_text
+from autocompact.chat.remote import system_text
 from autocompact.compaction.modes import DATABASE_CHAT
 from autocompact.core.messages import text_message
 from autocompact.testing import FakeProvider

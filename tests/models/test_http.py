@@ -134,7 +134,7 @@ async def test_silence_is_given_up_once_and_the_connection_closed(api: str, kind
     async with FakeProvider("many words " * 100) as provider:
         provider.fail(kind, times=9)
         async with APIS[api](provider, patience=SHORT) as model:
-            with pytest.raises(ModelUnavailable, match=r"silent for 0\.1 s"):
+            with pytest.raises(ModelUnavailable, match=r"said nothing for 0\.1 s"):
                 await model.complete(HELLO, max_tokens=2_000)
             await provider.wait_for_abandoned()
     assert len(provider.requests) == 1

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from autocompact.chat.config import ANSWER_SILENCE, OFFLINE_WINDOW, ChatConfig
-from autocompact.chat.lazy_responder import LazyResponder
 from autocompact.chat.model_choices import (
     NOTHING_KEPT,
     OFFLINE,
@@ -22,6 +21,7 @@ from autocompact.chat.model_choices import (
     summariser_of,
 )
 from autocompact.chat.offline import OfflineResponder
+from autocompact.chat.remote import RemoteResponder
 from autocompact.chat.responder import Responder
 from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
@@ -53,7 +53,6 @@ class Engine:
 
     Raises:
         InvalidInput: the model's key or address is missing.
-        ImportError: the extra ``chat`` is not installed.
     """
 
     def __init__(
@@ -120,7 +119,7 @@ class Engine:
 def _responder(found: Access | None, config: ChatConfig) -> Responder:
     if found is None:
         return OfflineResponder()
-    return LazyResponder(found, extra=config.extra, silence=config.silence or ANSWER_SILENCE)
+    return RemoteResponder(found, extra=config.extra, silence=config.silence or ANSWER_SILENCE)
 
 
 def _summary_model(config: ChatConfig, *, environ: Mapping[str, str] | None, kept: Kept) -> Model | None:
@@ -195,22 +194,19 @@ class Engines:
         """The engine of the model ``name``.
 
         Raises:
-            InvalidInput: there is no such model, its key is missing, or the extra ``chat`` is not installed.
+            InvalidInput: there is no such model, or its key is missing.
         """
         choice = choice_of(name)
         if choice.name not in self._engines:
-            try:
-                self._engines[choice.name] = Engine(
-                    choice,
-                    store=self._store,
-                    config=self._config,
-                    environ=self._environ,
-                    kept=self._kept,
-                    clock=self._clock,
-                    emit=self._emit,
-                )
-            except ImportError as error:
-                raise InvalidInput(str(error)) from error
+            self._engines[choice.name] = Engine(
+                choice,
+                store=self._store,
+                config=self._config,
+                environ=self._environ,
+                kept=self._kept,
+                clock=self._clock,
+                emit=self._emit,
+            )
         return self._engines[choice.name]
 
     def get_or_offline(self, name: str) -> Engine:

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ from autocompact.models.anthropic import ANTHROPIC_URL, Anthropic
 from autocompact.models.environment import DEFAULT_ANTHROPIC, DEFAULT_OPENAI, OF_OPENAI, ollama_url
 from autocompact.models.http import Patience
 from autocompact.models.openai_compatible import OPENAI_URL, OpenAICompatible
+from autocompact.models.remote import RemoteModel
 from autocompact.ports import Model
 
 Provider: TypeAlias = Literal[
@@ -239,29 +241,37 @@ def summariser_of(found: Access, *, window: int | None = None, silence: float | 
         silence: seconds until its answer begins; None is as `Patience` has it.
     """
     patience = Patience() if silence is None else Patience(first_byte=silence, between=silence)
-    match found.choice.provider:
-        case "anthropic":
-            return Anthropic(
-                found.choice.model,
-                base_url=found.base_url,
-                api_key=found.api_key,
-                window=window,
-                patience=patience,
-            )
-        case "responses":
-            return OpenAICompatible(
-                found.choice.model,
-                base_url=found.base_url,
-                api_key=found.api_key,
-                window=window,
-                patience=patience,
-                api="responses",
-            )
-        case _:
-            return OpenAICompatible(
-                found.choice.model,
-                base_url=found.base_url,
-                api_key=found.api_key,
-                window=window,
-                patience=patience,
-            )
+    return model_of(found, window=window, patience=patience)
+
+
+def model_of(
+    found: Access,
+    *,
+    window: int | None = None,
+    patience: Patience,
+    extra: Mapping[str, object] | None = None,
+) -> RemoteModel:
+    """The model at an address, in the API that it speaks.
+
+    Args:
+        found: where it is.
+        window: tokens of its window; None goes by the model.
+        patience: when a request is given up.
+        extra: further members of each request.
+
+    Raises:
+        InvalidInput: the base URL or the key cannot be used.
+    """
+    kind = partial(OpenAICompatible, api="chat")
+    if found.choice.provider == "responses":
+        kind = partial(OpenAICompatible, api="responses")
+    elif found.choice.provider == "anthropic":
+        kind = Anthropic
+    return kind(
+        found.choice.model,
+        base_url=found.base_url,
+        api_key=found.api_key,
+        window=window,
+        patience=patience,
+        extra=extra,
+    )

@@ -1,48 +1,43 @@
-"""Remote responder: one streamed request at a time, through pydantic-ai's model layer.
-
-To be imported only where the extra ``chat`` is installed.
-"""
+"""Remote responder: one streamed request at a time, to the API of a provider."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
-from typing import Any, Literal, TypeAlias, TypeVar
-from urllib.parse import urlsplit
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from itertools import takewhile
+from typing import Any, Literal
 
 import msgspec
-from pydantic_ai.direct import model_request_stream
-from pydantic_ai.exceptions import AgentRunError, ModelHTTPError
-from pydantic_ai.messages import (
-    InstructionPart,
-    ModelResponseStreamEvent,
-    PartDeltaEvent,
-    PartStartEvent,
-    TextPart,
-    TextPartDelta,
-    ThinkingPart,
-    ThinkingPartDelta,
-)
-from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.settings import ModelSettings
-from pydantic_ai.tools import ToolDefinition
+from msgspec import structs
 
-from autocompact.chat.model_choices import Access
+from autocompact.chat.model_choices import Access, model_of
 from autocompact.chat.responder import Delta, ModelRequest, Piece, Reply
+from autocompact.chat.thinking_tags import BEGIN, thinking_and_words
 from autocompact.chat.tools import Tool
-from autocompact.chat.translation import from_pydantic, system_text, to_pydantic
-from autocompact.core.messages import Dialect
-from autocompact.errors import ModelError, ModelUnavailable
-from autocompact.models.failures import Secret, failure
+from autocompact.core.messages import Dialect, Message, Part, Reasoning, Text, ToolCall
+from autocompact.models.http import Patience
+from autocompact.wire import Reply as WireReply
+from autocompact.wire.deltas import ReasoningDelta, StreamEvent, TextDelta
 
-AnyModel: TypeAlias = Model[Any]
 _DIALECTS: Mapping[str, Dialect] = {"anthropic": "anthropic", "responses": "openai_responses"}
-_STOPPED: Mapping[str, Literal["length", "refused"]] = {"length": "length", "content_filter": "refused"}
-T = TypeVar("T")
-
-_NO_KEY = "none"
-"""Key for servers that ask for none: the SDKs demand one."""
+_STOPPED: Mapping[str, Literal["length", "refused"]] = {
+    "length": "length",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "content_filter": "refused",
+    "refusal": "refused",
+}
+_CACHED = {"type": "ephemeral"}
+_MEMBERS: Mapping[Dialect, Mapping[str, object]] = {
+    "openai_chat": {},
+    # nothing stays with the provider: reasoning travels sealed in the request
+    "openai_responses": {"include": ["reasoning.encrypted_content"]},
+    # up to the last message; system text and tools, which stay when a compaction changes the messages, have marks of their own
+    "anthropic": {"cache_control": _CACHED},
+}
+_CONNECT = 5.0
+"""Seconds until a connection stands."""
 
 
 class RemoteResponder:
@@ -51,130 +46,177 @@ class RemoteResponder:
     Args:
         found: where the model is.
         extra: further members of each request.
-        silence: seconds without data after which a request is given up, retries of the SDK included.
+        silence: seconds without data after which a request is given up.
+
+    Raises:
+        InvalidInput: the base URL or the key cannot be used.
     """
 
     def __init__(self, found: Access, *, extra: Mapping[str, object], silence: float) -> None:
         self._name = found.choice.model
         self._dialect: Dialect = _DIALECTS.get(found.choice.provider, "openai_chat")
-        self._model, self._close = _model(found)
-        self._secret = Secret(found.api_key)
-        self._where = urlsplit(found.base_url).hostname or found.base_url
-        self._extra = dict(extra)
-        self._silence = silence
+        patience = Patience(
+            connect=_CONNECT,
+            first_byte=silence,
+            between=silence,
+            advice=". Try again, or wait longer (models.silentSeconds of the settings)",
+        )
+        self._model = model_of(found, patience=patience, extra={**_MEMBERS[self._dialect], **extra})
 
     async def answer(self, request: ModelRequest) -> AsyncGenerator[Piece]:
         """See `Responder.answer`."""
         system, rest = system_text(request.system, request.messages)
-        messages = to_pydantic(rest, dialect=self._dialect, model=self._name, provider=self._model.system)
-        parameters = ModelRequestParameters(
-            function_tools=[_definition(tool) for tool in request.toolbox.tools],
-            instruction_parts=[InstructionPart(system)] if system else None,
-        )
-        settings = _settings(request, self._dialect)
-        if self._extra:
-            settings["extra_body"] = self._extra
-        requesting = model_request_stream(
-            self._model, messages, model_settings=settings, model_request_parameters=parameters
-        )
-        try:
-            async with AsyncExitStack() as stack:
-                stream = await self._patiently(stack.enter_async_context(requesting))
-                events = aiter(stream)
-                while (event := await self._patiently(anext(events, None))) is not None:
-                    if (delta := _delta(event)) is not None:
+        messages = [*_system(system, self._dialect), *(self._sent(message) for message in rest)]
+        tools = _tools(request.toolbox.tools, self._dialect)
+        asking = self._model.stream(messages, max_tokens=request.max_tokens, tools=tools)
+        answer = _Answer()
+        async with aclosing(asking) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, WireReply):
+                    yield self._reply(piece)
+                else:
+                    for delta in answer.take(piece):
                         yield delta
-                response = stream.get()
-        except AgentRunError as error:
-            raise self._error(error) from error
-        if response.state != "complete":
-            raise ModelUnavailable(f"the answer of {self._name} broke off: try again")
-        message = from_pydantic(response, dialect=self._dialect, model=self._name)
-        yield Reply(message=message, stopped=_STOPPED.get(response.finish_reason or "stop", ""))
 
-    async def _patiently(self, waiting: Awaitable[T]) -> T:
-        """The result of ``waiting``.
+    def _sent(self, message: Message) -> Message:
+        """A message as this model takes it: its own reasoning, and calls that are valid.
 
-        Raises:
-            ModelUnavailable: it did not come in time.
+        Reasoning goes back only to the model that it came from.
         """
-        limit = asyncio.timeout(self._silence)
-        try:
-            async with limit:
-                return await waiting
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            raise ModelUnavailable(
-                f"{self._name!r} at {self._where} said nothing for {self._silence:g} seconds: try again, or wait longer "
-                "(models.silentSeconds of the settings)"
-            ) from error
+        if message.role != "assistant":
+            return message
+        own = message.dialect == self._dialect and message.model == self._name
+        parts = tuple(
+            _valid(part) if isinstance(part, ToolCall) else part
+            for part in message.parts
+            if own or not isinstance(part, Reasoning)
+        )
+        return structs.replace(message, parts=parts, raw=None)
 
-    def _error(self, error: AgentRunError) -> ModelError:
-        who = f"{self._name!r} at {self._where}"
-        if isinstance(error, ModelHTTPError):
-            return failure(
-                error.status_code,
-                _body(error.body),
-                who=who,
-                wait=error.retry_after,
-                clean=self._secret.hidden_in,
-            ).error
-        return ModelUnavailable(f"{who} did not answer: {self._secret.hidden_in(str(error))}")
+    def _reply(self, reply: WireReply) -> Reply:
+        parts = [part for message in reply.messages for part in message.parts]
+        message = Message(
+            seq=0,
+            role="assistant",
+            parts=tuple(kept for part in parts for kept in _kept(part)),
+            dialect=self._dialect,
+            id=reply.id,
+            model=self._name,
+            usage=reply.usage,
+        )
+        return Reply(message=message, stopped=_STOPPED.get(reply.stop_reason, ""))
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._close()
+        await self._model.aclose()
 
 
-def _model(found: Access) -> tuple[AnyModel, Callable[[], Awaitable[None]]]:
-    """The model, and the function that closes it. Only the SDK that it needs is imported: each takes a second."""
-    key = found.api_key or _NO_KEY
-    if found.choice.provider == "anthropic":
-        from autocompact.chat.anthropic_client import anthropic_model
+class _Answer:
+    """Deltas of one answer, with thinking in tags told apart."""
 
-        return anthropic_model(found, key=key)
-    from autocompact.chat.openai_client import openai_model
+    def __init__(self) -> None:
+        self._text = ""
+        self._tagged: bool | None = None  # not known before the first words
+        self._given: dict[Literal["reasoning", "text"], int] = {"reasoning": 0, "text": 0}
 
-    return openai_model(found, key=key)
+    def take(self, event: StreamEvent) -> Iterator[Delta]:
+        if isinstance(event, ReasoningDelta):
+            yield Delta(kind="reasoning", text=event.text)
+        elif isinstance(event, TextDelta):
+            yield from self._words(event.text)
+
+    def _words(self, text: str) -> Iterator[Delta]:
+        if self._tagged is False:
+            yield Delta(kind="text", text=text)
+            return
+        self._text += text
+        begun = self._text.lstrip()
+        if self._tagged is None and not BEGIN.startswith(begun[: len(BEGIN)]):
+            self._tagged = False
+            yield Delta(kind="text", text=self._text)
+            return
+        for kind, so_far in zip(self._given, thinking_and_words(self._text), strict=True):
+            if new := so_far[self._given[kind] :]:
+                self._given[kind] += len(new)
+                yield Delta(kind=kind, text=new)
+        if self._given["text"]:
+            self._tagged = False  # the tags are behind it
 
 
-def _settings(request: ModelRequest, dialect: Dialect) -> ModelSettings:
-    if dialect != "openai_responses":
-        return ModelSettings(max_tokens=request.max_tokens, cache=True)
-    from pydantic_ai.models.openai import OpenAIResponsesModelSettings
+def system_text(prompt: str, messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
+    """The system text of a request, and the messages that follow it.
 
-    # nothing stays with the provider: reasoning travels sealed in the request
-    return OpenAIResponsesModelSettings(max_tokens=request.max_tokens, openai_store=False)
+    The text is the prompt, then the system messages that the context begins with, such as a summary that is placed
+    there. They become one text: templates of local models take one system message.
 
-
-def _definition(tool: Tool) -> ToolDefinition:
-    return ToolDefinition(
-        name=tool.name,
-        description=tool.description,
-        parameters_json_schema=dict(tool.parameters),
-        strict=False,
-    )
+    Args:
+        prompt: the system prompt, which is not part of the log; "" if there is none.
+        messages: the context.
+    """
+    leading = list(takewhile(lambda message: message.role == "system", messages))
+    texts = (prompt, *(message.text.strip("\n") for message in leading))
+    return "\n\n".join(text for text in texts if text), messages[len(leading) :]
 
 
-def _delta(event: ModelResponseStreamEvent) -> Delta | None:
-    match event:
-        case PartStartEvent(part=TextPart(content=text)) if text:
-            return Delta(kind="text", text=text)
-        case PartStartEvent(part=ThinkingPart(content=text)) if text:
-            return Delta(kind="reasoning", text=text)
-        case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
-            return Delta(kind="text", text=text)
-        case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text))) if text:
-            return Delta(kind="reasoning", text=text)
+def _system(text: str, dialect: Dialect) -> Iterator[Message]:
+    if not text:
+        return
+    raw = None
+    if dialect == "anthropic":
+        raw = msgspec.json.encode([{"type": "text", "text": text, "cache_control": _CACHED}])
+    yield Message(seq=0, role="system", parts=(Text(text=text),), raw=raw, dialect=dialect)
+
+
+def _tools(tools: Iterable[Tool], dialect: Dialect) -> bytes | None:
+    """The tools in the JSON of the API; None without any."""
+    listed = [_definition(tool, dialect) for tool in tools]
+    if not listed:
+        return None
+    if dialect == "anthropic":
+        listed[-1]["cache_control"] = _CACHED
+    return msgspec.json.encode(listed)
+
+
+def _definition(tool: Tool, dialect: Dialect) -> dict[str, Any]:
+    described: dict[str, Any] = {"name": tool.name, "description": tool.description}
+    match dialect:
+        case "anthropic":
+            return described | {"input_schema": tool.parameters}
+        case "openai_responses":
+            # strict is what this API takes for granted, and demands that every parameter is required
+            return described | {"type": "function", "parameters": tool.parameters, "strict": False}
         case _:
-            return None
+            return {"type": "function", "function": described | {"parameters": tool.parameters}}
 
 
-def _body(body: object) -> bytes:
-    """The body of an error response, as far as the SDK keeps it: OpenAI's drops what is around ``error``."""
+def _valid(call: ToolCall) -> ToolCall:
+    """The call with arguments that are a JSON object; others, as of a call that was cut off, no API takes back."""
+    given = call.arguments or "{}"
     try:
-        encoded = msgspec.json.encode(body)
-    except (TypeError, ValueError):
-        return str(body).encode()
-    return encoded if b'"error"' in encoded else b'{"error":' + encoded + b"}"
+        msgspec.json.decode(given, type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        given = msgspec.json.encode({"invalid": call.arguments}).decode()
+    return structs.replace(call, arguments=given, raw=None)
+
+
+def _kept(part: Part) -> Iterator[Part]:
+    """What the log keeps of a part of an answer; what providers run themselves is not asked for."""
+    match part:
+        case Text():
+            thinking, words = (
+                thinking_and_words(part.text) if part.text.lstrip().startswith(BEGIN) else ("", part.text)
+            )
+            yield from [Reasoning(text=thinking)] * bool(thinking)
+            yield from [Text(text=words)] * bool(words)
+        case ToolCall():
+            yield structs.replace(part, raw=None)
+        case Reasoning():
+            yield part if _is_vouched(part) else structs.replace(part, raw=None)
+        case _:
+            return
+
+
+def _is_vouched(part: Reasoning) -> bool:
+    """True if a block of reasoning can go back to its API: Anthropic's only with its signature."""
+    raw = part.raw or b""
+    return b'"thinking"' not in raw or b'"signature"' in raw

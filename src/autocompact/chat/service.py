@@ -460,14 +460,6 @@ class ChatService:
         """
         return await self._shared.engines.choices(probe=probe)
 
-    def preload(self, model: str) -> None:
-        """Begin to load the packages that ``model`` needs, which takes seconds.
-
-        Raises:
-            InvalidInput: there is no such model, its key is missing, or the extra ``chat`` is not installed.
-        """
-        self._shared.engines.get(model)
-
     @property
     def server_problems(self) -> Mapping[str, str]:
         """Reasons why MCP servers were left out, by name."""

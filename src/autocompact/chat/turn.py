@@ -3,8 +3,8 @@
 Before each model call, also between tool calls, the conversation compacts if that is due (`Conversation.attempt`),
 and once more, without a model, if the provider rejects the request as too large.
 
-The loop is our own and not the one of pydantic-ai's agent, which owns its history as a list in memory: here the log is
-the history, and each request is folded from it. pydantic-ai is used for the providers' APIs and for MCP servers.
+The loop is our own and not one of a framework, which owns its history as a list in memory: here the log is the history,
+and each request is folded from it.
 """
 
 from __future__ import annotations

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from autocompact.core.messages import Dialect
 from autocompact.errors import InvalidInput, ModelError, ModelRefused, ModelUnavailable
 from autocompact.models.failures import Failure, Secret, asked_wait, failure
+from autocompact.models.proxies import proxy_for
 from autocompact.models.reading import BodySink, ReplySink
 from autocompact.ports import Clock, SystemClock
 from autocompact.wire import Reply
+from autocompact.wire.deltas import StreamEvent
 
 if TYPE_CHECKING:
     import aiohttp
@@ -44,11 +46,13 @@ class Patience:
         connect: until the connection stands.
         first_byte: until the answer begins; a model reads a long prompt before it says anything.
         between: between two pieces of the answer.
+        advice: what to do about it, said where it was given up; "" for nothing.
     """
 
     connect: float = 10
     first_byte: float = 120
     between: float = 60
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +144,36 @@ class Transport:
 
         return await self._retried(attempt)
 
+    async def stream(
+        self, path: str, body: bytes, *, dialect: Dialect
+    ) -> AsyncGenerator[StreamEvent | Reply]:
+        """The answer to a request as it comes, then the whole; a server that does not stream gives only that.
+
+        What has begun is not tried again: its beginning was given away.
+
+        Raises:
+            ModelError: and its kinds.
+        """
+        events: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
+
+        async def attempt() -> Reply | Failure:
+            sink = ReplySink(dialect, emit=events.put_nowait)
+            outcome = await self._send(path, body, sink=sink) or self._read(sink)
+            if isinstance(outcome, Failure) and sink.emitted:
+                return replace(outcome, again=False)
+            return outcome
+
+        asking = asyncio.create_task(self._retried(attempt))
+        asking.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            yield await asking
+        finally:
+            asking.cancel()
+            # its outcome was given, or nobody waits for it any more
+            await asyncio.gather(asking, return_exceptions=True)
+
     async def fetch(self, path: str, body: bytes) -> bytes:
         """The body of the answer to a request.
 
@@ -202,6 +236,7 @@ class Transport:
                     data=io.BytesIO(body),
                     headers=self._all_headers(),
                     allow_redirects=False,  # the key is for this server alone
+                    proxy=proxy_for(self.base_url),
                 ) as response,
             ):
                 # a redirect is refused here too, with its status
@@ -220,7 +255,8 @@ class Transport:
         except TimeoutError:
             # not tried again: the request may be running at the provider, and it would be paid for twice
             seconds = self._patience.between if taken else self._patience.first_byte
-            message = f"{self._who} has been silent for {seconds:g} s: the request was given up"
+            message = f"{self._who} said nothing for {seconds:g} seconds: the request was given up"
+            message += self._patience.advice
             return Failure(error=ModelUnavailable(message))
         except (aiohttp.ClientError, OSError) as exc:
             problem = "broke off its answer" if taken else "cannot be reached"

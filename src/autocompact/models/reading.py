@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from autocompact.core.messages import Dialect
 from autocompact.errors import InvalidInput
 from autocompact.models.overflow import error_texts
 from autocompact.wire import Reply, parse_reply
+from autocompact.wire.deltas import StreamEvent
 from autocompact.wire.sse import Payloads
 from autocompact.wire.stream import StreamReader
 
@@ -29,9 +32,19 @@ class BodySink:
 
 
 class ReplySink:
-    """Puts a reply together, however the server sends it: some stream, some do not although they were asked to."""
+    """Puts a reply together, however the server sends it: some stream, some do not although they were asked to.
 
-    def __init__(self, dialect: Dialect) -> None:
+    Args:
+        dialect: of the answer.
+        emit: called with each event of a streamed answer.
+
+    Attributes:
+        emitted: whether an event was given away, so that the answer cannot begin anew.
+    """
+
+    def __init__(self, dialect: Dialect, *, emit: Callable[[StreamEvent], None] | None = None) -> None:
+        self.emitted = False
+        self._emit = emit
         self._dialect: Dialect = dialect
         self._body = BodySink()
         self._stream = StreamReader(dialect)
@@ -44,7 +57,10 @@ class ReplySink:
             self._whole = chunk.lstrip()[:1] in (b"{", b"[")
         if self._whole:
             return self._body.feed(chunk)
-        self._stream.feed(chunk)
+        for event in self._stream.feed(chunk):
+            if self._emit is not None:
+                self.emitted = True
+                self._emit(event)
         errors = (data for data in self._payloads.feed(chunk) if b'"error"' in data)
         return next((data for data in errors if error_texts(_OK, data)), None)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
@@ -15,6 +16,7 @@ from autocompact.errors import ModelError, ModelRefused
 from autocompact.models.http import Transport
 from autocompact.ports import ModelReply
 from autocompact.wire import Reply, json
+from autocompact.wire.deltas import StreamEvent
 
 PROBE_TOKENS = 16
 """Longest answer to a request that is only sent to learn what the prompt weighs; Responses takes no less."""
@@ -126,6 +128,28 @@ class RemoteModel:
         return ModelReply(
             text=reply.text, usage=usage, stop_reason=reply.stop_reason, model=reply.model or self.name
         )
+
+    async def stream(
+        self, messages: Sequence[Message], *, max_tokens: int, tools: bytes | None = None
+    ) -> AsyncGenerator[StreamEvent | Reply]:
+        """The answer to ``messages`` (valid, system prompt first) as it comes, then the whole; tools may be called.
+
+        Raises:
+            ModelError: and its kinds, saying what the provider said.
+        """
+        call = replace(self._call(messages, tools=tools), max_tokens=max_tokens)
+        while True:
+            members = self._members(call)
+            try:
+                async with aclosing(
+                    self._transport.stream(self._api.path, json.encode(members), dialect=self._api.dialect)
+                ) as pieces:
+                    async for piece in pieces:
+                        yield piece
+                return
+            except ModelRefused as refusal:
+                if not self._learns(refusal, members):
+                    raise
 
     async def count(self, messages: Sequence[Message], *, tools: bytes | None = None) -> int:
         """Tokens of the request: by the provider's counting endpoint, else by an answer of 16 tokens at most.

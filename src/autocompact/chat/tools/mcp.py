@@ -11,17 +11,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from autocompact.chat.loading import LOADING
 from autocompact.chat.tools.box import Tool
 from autocompact.runtime.extras import install_command
 
 START_SECONDS = 30.0
 """Seconds that a server has to start."""
+
+_LOADING = threading.Lock()
+"""Held by the thread that imports the client: modules that import each other, as those of pydantic-ai do, fail with
+"partially initialized module" where two threads load them at once."""
 
 log = logging.getLogger("autocompact")
 
@@ -119,6 +123,6 @@ async def _servers(file: Path, *, asks: bool) -> Mapping[str, Server]:
 
 
 def _import_client() -> _Load:
-    with LOADING:
+    with _LOADING:
         from autocompact.chat.tools.mcp_client import load_servers
     return load_servers

@@ -5,9 +5,8 @@ NiceGUI has one application per process, so there is one page per process.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import get_args
 
 from fastapi import FastAPI, Request, Response
@@ -57,9 +56,7 @@ def page_app(
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         async with opening() as service:
             services.append(service)
-            loading = asyncio.create_task(_load_model(service))
             yield
-            loading.cancel()
             services.clear()
 
     app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
@@ -84,13 +81,6 @@ def page_app(
     )
     core.sio.eio.max_http_buffer_size = _FRAME  # pyright: ignore[reportUnknownMemberType] - it has no types
     return Guard(app, token=token, frame=frame, hosts=hosts, key=key)
-
-
-async def _load_model(service: ChatService) -> None:
-    """Begin to import the packages of the default model, which takes seconds, before the page is opened."""
-    first, *_ = await service.models()
-    with suppress(AutocompactError):  # shown when the page is opened
-        service.preload(first.name)
 
 
 def _head(version: str) -> str:
