@@ -155,7 +155,12 @@ class Store(Protocol):
         ...
 
     async def conversations(
-        self, namespace: str, *, limit: int | None = None, after: ConversationInfo | None = None
+        self,
+        namespace: str,
+        *,
+        limit: int | None = None,
+        after: ConversationInfo | None = None,
+        names: Sequence[str] | None = None,
     ) -> tuple[ConversationInfo, ...]:
         """The conversations of the namespace, the last updated first.
 
@@ -163,6 +168,7 @@ class Store(Protocol):
             namespace: whose.
             limit: how many at most; None for all.
             after: the last one of the page before, of which key and ``updated`` count.
+            names: only those that are called so, without pages; None for all.
         """
         ...
 

@@ -21,7 +21,7 @@ from autocompact.engine.following import extend_raw
 from autocompact.errors import Conflict, StoreUnavailable
 from autocompact.gateway.chain import Known, chain, common, seed
 from autocompact.gateway.native import holds_compaction
-from autocompact.ports import NO_MESSAGES, ConversationStore, Key
+from autocompact.ports import ConversationStore, Key
 from autocompact.runtime.off_loop import LARGE_BODY, off_loop_if
 from autocompact.stores.behind import WriteBehind
 from autocompact.stores.fork import copy_conversation
@@ -30,9 +30,6 @@ from autocompact.wire.canonical import without_marks
 
 MOST_SIBLINGS = 64
 """Conversations that begin alike which are looked for after a restart; further ones are begun anew then."""
-
-_GAP = 4
-"""Numbers in a row without a conversation that end the search: of those that begin alike the oldest expire first."""
 
 _TRIES = 8
 
@@ -239,18 +236,16 @@ class Conversations:
 
     async def _stored(self, incoming: Incoming) -> list[tuple[Key, list[bytes]]]:
         """What the store holds that begins as the request does, with the digests of its log."""
-        found: list[tuple[Key, list[bytes]]] = []
-        for root in incoming.roots:
-            missing = 0
-            for number in range(MOST_SIBLINGS):
-                key = incoming.key(root, number)
-                log = await self.store.read(key)
-                missing = 0 if log else missing + 1
-                if missing == _GAP:
-                    break
-                if log:
-                    found.append((key, list(chain(incoming.seed, _raws(log)))))
-        return found
+        logs = [(key, await self.store.read(key)) for key in await self._siblings(incoming, *incoming.roots)]
+        return [(key, list(chain(incoming.seed, _raws(log)))) for key, log in logs if log]
+
+    async def _siblings(self, incoming: Incoming, *roots: bytes) -> list[Key]:
+        """Those stored conversations whose names begin with one of the roots, asked for at once: a server is far away."""
+        keys = [incoming.key(root, number) for root in roots for number in range(MOST_SIBLINGS)]
+        names = [key.conversation for key in keys]
+        infos = await self.store.conversations(incoming.namespace, names=names)
+        stored = {info.key for info in infos if info.last_seq}
+        return [key for key in keys if key in stored]
 
     async def _begun(
         self, incoming: Incoming, source: Key | None, *, key: Key, shared: int, compactor: Compactor
@@ -286,9 +281,10 @@ class Conversations:
         That one may be the request's own, which another program was sent at the same time.
         """
         root = incoming.roots[0]
+        taken = await self._siblings(incoming, root)
         for number in range(MOST_SIBLINGS):
             key = incoming.key(root, number)
-            if not (await self.store.load(key, after=NO_MESSAGES)).last_seq:
+            if key not in taken:
                 return key
             if looked_at is not None and key not in looked_at:
                 return None

@@ -139,10 +139,16 @@ class TracedStore:
         return await self._store.compactions(key)
 
     async def conversations(
-        self, namespace: str, *, limit: int | None = None, after: ConversationInfo | None = None
+        self,
+        namespace: str,
+        *,
+        limit: int | None = None,
+        after: ConversationInfo | None = None,
+        names: Sequence[str] | None = None,
     ) -> tuple[ConversationInfo, ...]:
         """See `Store.conversations`."""
-        return await self._store.conversations(namespace, limit=limit, after=after)
+        with self._tracer.span("read"):
+            return await self._store.conversations(namespace, limit=limit, after=after, names=names)
 
     async def delete(self, key: Key) -> bool:
         """See `Store.delete`."""

@@ -311,11 +311,21 @@ class WriteBehind:
         return await self.store.compactions(key)
 
     async def conversations(
-        self, namespace: str, *, limit: int | None = None, after: ConversationInfo | None = None
+        self,
+        namespace: str,
+        *,
+        limit: int | None = None,
+        after: ConversationInfo | None = None,
+        names: Sequence[str] | None = None,
     ) -> tuple[ConversationInfo, ...]:
         """See `Store.conversations`."""
-        await self.settled()
-        return await self.store.conversations(namespace, limit=limit, after=after)
+        if names is None:
+            await self.settled()
+        else:
+            # of the others it does not matter what is stored yet, and some may take long
+            for name in names:
+                await self.settled(Key(conversation=name, namespace=namespace))
+        return await self.store.conversations(namespace, limit=limit, after=after, names=names)
 
     async def delete(self, key: Key) -> bool:
         """See `Store.delete`."""

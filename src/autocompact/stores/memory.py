@@ -139,7 +139,12 @@ class MemoryStore:
         return tuple(log.records.values()) if log else ()
 
     async def conversations(
-        self, namespace: str, *, limit: int | None = None, after: ConversationInfo | None = None
+        self,
+        namespace: str,
+        *,
+        limit: int | None = None,
+        after: ConversationInfo | None = None,
+        names: Sequence[str] | None = None,
     ) -> tuple[ConversationInfo, ...]:
         """See `Store.conversations`."""
         found = [
@@ -153,7 +158,7 @@ class MemoryStore:
                 compressed_at=log.compressed_at,
             )
             for key, log in self._logs.items()
-            if key.namespace == namespace
+            if key.namespace == namespace and (names is None or key.conversation in names)
         ]
         found.sort(key=_place, reverse=True)
         return tuple(info for info in found if after is None or _place(info) < _place(after))[:limit]

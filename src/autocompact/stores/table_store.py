@@ -302,11 +302,20 @@ class TableStore(ABC, Generic[C]):
         return await self.reading(compactions, tenant=key.namespace)
 
     async def conversations(
-        self, namespace: str, *, limit: int | None = None, after: ConversationInfo | None = None
+        self,
+        namespace: str,
+        *,
+        limit: int | None = None,
+        after: ConversationInfo | None = None,
+        names: Sequence[str] | None = None,
     ) -> tuple[ConversationInfo, ...]:
         """See `Store.conversations`."""
         return await self.reading(
-            lambda connection: self._tables(connection).conversations(namespace, limit=limit, after=after),
+            lambda connection: (
+                self._tables(connection).conversations(namespace, limit=limit, after=after)
+                if names is None
+                else self._tables(connection).named(namespace, names)
+            ),
             tenant=namespace,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
@@ -179,6 +180,12 @@ class Tables:
         return tuple(
             self._checked(row).info for row in self._run("conversations", namespace=namespace, **page)
         )
+
+    def named(self, namespace: str, names: Sequence[str]) -> tuple[ConversationInfo, ...]:
+        """Those that are called so, the last updated first."""
+        self._check_names()
+        rows = self._run("named_conversations", namespace=namespace, names=json.dumps([*names]))
+        return tuple(self._checked(row).info for row in rows)
 
     def namespaces(self) -> tuple[str, ...]:
         """In order."""

@@ -496,6 +496,18 @@ class StoreConformance(RetentionConformance, ABC):
             await store.delete(paged[-1].key)
         assert tuple(paged) == whole
 
+    async def test_conversations_are_found_by_their_names(
+        self, store: StoreUnderTest, clock: FakeClock
+    ) -> None:
+        """Those that are there, the last updated first, and none of another namespace."""
+        for name in ("one", "two", "three"):
+            await store.append(Key(conversation=name), talk("user"), after=0)
+            clock.advance(1)
+        await store.append(Key(conversation="two", namespace="theirs"), talk("user"), after=0)
+        found = await store.conversations(KEY.namespace, names=["two", "none", "one", 'quo"te'])
+        assert [info.key for info in found] == [Key(conversation="two"), Key(conversation="one")]
+        assert await store.conversations(KEY.namespace, names=[]) == ()
+
     async def test_nothing_crosses_a_namespace(self, store: StoreUnderTest) -> None:
         """The same name in another one is another conversation."""
         ours, theirs = Key(conversation="talk", namespace="a"), Key(conversation="talk", namespace="b")

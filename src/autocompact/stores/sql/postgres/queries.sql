@@ -18,6 +18,12 @@ SELECT id, namespace, name, last_seq, title, created, updated, active, compresse
 WHERE namespace = %(namespace)s AND (%(updated)s::text IS NULL OR (updated, name) < (%(updated)s::text, %(name)s::text))
 ORDER BY updated DESC, name DESC LIMIT nullif(%(limit)s::bigint, -1);
 
+-- name: named_conversations
+SELECT id, namespace, name, last_seq, title, created, updated, active, compressed_context, compressed_at, state, indexed_seq, edits,
+    records, checksum FROM autocompact.conversations
+WHERE namespace = %(namespace)s AND name = ANY(ARRAY(SELECT json_array_elements_text(%(names)s::json)))
+ORDER BY updated DESC, name DESC;
+
 -- name: namespaces
 SELECT DISTINCT namespace FROM autocompact.conversations ORDER BY namespace;
 

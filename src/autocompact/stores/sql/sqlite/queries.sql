@@ -18,6 +18,12 @@ SELECT id, namespace, name, last_seq, title, created, updated, active, compresse
 WHERE namespace = :namespace AND (:updated IS NULL OR (updated, name) < (:updated, :name))
 ORDER BY updated DESC, name DESC LIMIT :limit;
 
+-- name: named_conversations
+SELECT id, namespace, name, last_seq, title, created, updated, active, compressed_context, compressed_at, state, indexed_seq, edits,
+    records, checksum FROM conversations
+WHERE namespace = :namespace AND name IN (SELECT value FROM json_each(:names))
+ORDER BY updated DESC, name DESC;
+
 -- name: namespaces
 SELECT DISTINCT namespace FROM conversations ORDER BY namespace;
 
