@@ -128,16 +128,31 @@ def test_a_hostile_formula_stays_as_its_source_and_one_without_an_end_holds_up_n
     )
     visit.ask("Formulas.")
     page.locator("#field").fill("I can write")
-    sources = page.locator(".message .formula > code")
+    formulas, sources = page.locator(".message .formula"), page.locator(".message .formula > code")
+    formulas.first.scroll_into_view_if_needed()
+    expect(sources.first).to_have_attribute("title", r"Not drawn: \href is not allowed")
+    formulas.last.scroll_into_view_if_needed()
     expect(page.locator(".message .drawn-math")).to_have_count(2)  # once the one without an end was given up
     expect(sources).to_have_text([*HOSTILE, ENDLESS])
-    expect(sources.nth(0)).to_have_attribute("title", r"Not drawn: \href is not allowed")
     expect(sources.last).to_have_attribute("title", "Not drawn: it takes too long")
     assert page.evaluate(OUTSIDE) == 0
     assert (
         page.locator(".message a[href*=evil], .message [style*=fixed], .message [data-action=delete]").count()
         == 0
     )
+
+
+def test_formulas_far_from_what_is_in_sight_are_drawn_when_one_comes_near(
+    visit: Visit, speaker: Speaker
+) -> None:
+    page = visit.page
+    speaker.will_say("\n\n".join(f"$$x_{{{n}}}$$\n\n" + "Words. " * 99 for n in range(60)))
+    visit.ask("Formulas.")
+    expect(page.locator(".message code.math").first).to_have_text("x_{0}")
+    expect(page.locator(".message .drawn-math").last).to_be_visible()
+    assert page.locator(".message .drawn-math").count() < 40
+    page.locator(".message .formula").first.scroll_into_view_if_needed()
+    expect(page.locator(".message .formula").first.locator(".drawn-math")).to_be_visible()
 
 
 @pytest.mark.parametrize("marks", ["Words: ${}$", "$$\n{}\n$$", "- ${}$", "> ${}$"])

@@ -108,19 +108,33 @@
     document.head.append(style);
   }
 
+  // Only those within a screen of what is in sight: an answer with hundreds of formulas is drawn anew with each piece that comes.
   function look() {
     if (!style) load();
+    const [from, to] = [-innerHeight, 2 * innerHeight];
     const shown = [];
-    for (const source of [...sources]) {
-      const key = keyOf(source), outcome = outcomes.get(key);
-      if (!outcome) ask(key, { key, latex: source.textContent, displayed: isDisplayed(source) });
-      else if (styled) shown.push(show(source, outcome));
+    for (const [source, { top, bottom }] of [...sources].map((each) => [each, each.getBoundingClientRect()])) {
+      if (bottom < from || top > to) approached.observe(source);
+      else shown.push(...drawnNow(source));
     }
     fit(shown);
     for (const each of shown) columns.observe(each.closest(".prose"));
   }
 
+  // What now stands in the place of a source; nothing if it has to be waited for.
+  function drawnNow(source) {
+    const key = keyOf(source), outcome = outcomes.get(key);
+    if (!outcome) ask(key, { key, latex: source.textContent, displayed: isDisplayed(source) });
+    return outcome && styled ? [show(source, outcome)] : [];
+  }
+
+  const approached = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && look(), {
+    rootMargin: "100%",
+    scrollMargin: "100%",
+  });
+
   function show(source, { drawn, why }) {
+    approached.unobserve(source);
     if (why) {
       source.classList.remove("math");
       source.title = `Not drawn: ${why}`;
@@ -157,8 +171,10 @@
     }
   });
 
-  new MutationObserver(() => {
-    if (sources.length) look();
+  const holdsSource = (node) => node.nodeType === 1 && (node.matches("code.math") || node.querySelector("code.math"));
+
+  new MutationObserver((changes) => {
+    if (sources.length && changes.some(({ addedNodes }) => [...addedNodes].some(holdsSource))) look();
   }).observe(document.documentElement, { childList: true, subtree: true });
 
   // Copying: what is selected has its formulas as they were written, between the marks that Markdown knows them by.
