@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import asyncio
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from markdown_it import MarkdownIt
 
 from autocompact.errors import InvalidInput
 from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
+from autocompact.memory.files.changes import IGNORE, LOCK
 from autocompact.memory.report import Month, write_report
 from autocompact.memory.report.telling import dollars
 from autocompact.testing.clock import FakeClock
@@ -174,6 +177,18 @@ async def test_every_chart_is_there_in_light_and_dark_and_in_words(tmp_path: Pat
     ]
     assert "prefers-color-scheme: dark" in html
     assert "2026-10-06: 12,000 sent, 102,000 without compaction" in html
+
+
+async def test_an_event_loop_goes_on_while_somebody_else_is_at_the_folder(tmp_path: Path):
+    lock = FileLock(tmp_path / LOCK)
+    lock.acquire()
+    writing = asyncio.create_task(write_report(tmp_path, OCTOBER, clock=CLOCK))
+    tried = asyncio.create_task(asyncio.to_thread((tmp_path / IGNORE).exists))
+    while not await tried:
+        tried = asyncio.create_task(asyncio.to_thread((tmp_path / IGNORE).exists))
+    assert not writing.done()
+    lock.release()
+    assert len((await writing).changes) == 2
 
 
 async def test_killed_between_the_two_files_the_next_run_finishes(tmp_path: Path):

@@ -6,12 +6,14 @@ from collections import Counter as Counted
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import partial
 
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
-from autocompact.core.tokens import Counter, Estimator, message_cost
+from autocompact.core.tokens import Counter, Estimator, message_cost, size
 from autocompact.memory.report.records import Call, CompactionRecord, Month, Records
 from autocompact.ports import ConversationInfo, ConversationStore
+from autocompact.runtime.off_loop import LARGE, off_loop_if
 from autocompact.stores.companions import hidden_names, is_companion
 from autocompact.stores.naming import StorePlace
 
@@ -56,7 +58,9 @@ async def records_of_store(
         )
         day = date.fromisoformat(info.updated[:10])
         seqs = {message.seq for message in said}
-        found = _calls(messages, made, seqs=seqs, day=day, counter=counter or Estimator())
+        calls_of = partial(_calls, messages, made, seqs=seqs, day=day, counter=counter or Estimator())
+        # counts all messages, of a long conversation for a second
+        found = await off_loop_if(sum(map(size, messages)) > LARGE, lambda work=calls_of: tuple(work()))
         calls += (replace(call, conversation=name) for call in found)
     return Records(
         month=month,

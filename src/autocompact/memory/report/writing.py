@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from autocompact.core.prices import Price
@@ -71,27 +73,38 @@ async def write_report(
     wanted = month or Month.before(day)
     if wanted.first > day:
         raise InvalidInput(f"{wanted} has not begun: there is nothing to report on yet")
-    files, places = {**read_files(folder, NAMES), **(ahead or {})}, _existing(databases)
+    # in a thread, as all below that takes long: this runs beside the requests of a gateway, and somebody else may be at the folder
+    files = {**await asyncio.to_thread(read_files, folder, NAMES), **(ahead or {})}
+    places = _existing(databases)
     earlier = await _found(files, places, month=Month.before(wanted.first)) if wanted.first > date.min else []
-    before = monthly_report(earlier, over=True, prices=prices) if earlier else None
     found = await _found(files, places, month=wanted)
-    project = project_around(folder)
-    report = monthly_report(
-        found,
-        over=wanted.last < day,
-        prices=prices,
-        project=project.name if project else "",
-        before=before,
-    )
-    texts = {f"{REPORTS}/{wanted}.md": as_markdown(report), f"{REPORTS}/{wanted}.html": as_html(report)}
-    after = {name: text.encode() for name, text in texts.items()}
-    changes = _changes(folder, after) if dry_run else _written(folder, after, failpoint=failpoint)
+    told = partial(_told, folder, found, earlier=earlier, over=wanted.last < day, prices=prices)
+    report, texts = await asyncio.to_thread(told)
+    after = {f"{REPORTS}/{wanted}{ending}": text.encode() for ending, text in texts.items()}
+    work = _changes if dry_run else partial(_written, failpoint=failpoint)
+    changes = await asyncio.to_thread(work, folder, after)
     return WrittenReport(report=report, changes=changes, files=tuple(folder / name for name in after))
 
 
 async def _found(files: Mapping[str, bytes], places: Iterable[StorePlace], *, month: Month) -> list[Records]:
     """What the folder and the stores recorded of a month."""
     return [*[await records_of_place(place, month) for place in places], records_of_folder(files, month)]
+
+
+def _told(
+    folder: Path,
+    found: list[Records],
+    *,
+    earlier: list[Records],
+    over: bool,
+    prices: Mapping[str, Price] | None,
+) -> tuple[MonthlyReport, dict[str, str]]:
+    """The report on what was found, beside the month before, and its texts by the ending of their file."""
+    before = monthly_report(earlier, over=True, prices=prices) if earlier else None
+    project = project_around(folder)
+    name = project.name if project else ""
+    report = monthly_report(found, over=over, prices=prices, project=name, before=before)
+    return report, {".md": as_markdown(report), ".html": as_html(report)}
 
 
 def _existing(databases: Iterable[StorePlace]) -> list[StorePlace]:
