@@ -105,7 +105,7 @@ def _granted(place: StorePlace, role: str) -> None:
 
 
 def _told(moved: Moved, *, target: StorePlace) -> str:
-    there = f", {moved.there:,} were there already" if moved.there else ""
+    there = f", {moved.there:,} {'was' if moved.there == 1 else 'were'} there already" if moved.there else ""
     conversations, messages = plural(moved.conversations, "conversation"), plural(moved.messages, "message")
     return f"{conversations} with {messages} moved to {target} and compared{there}"
 
