@@ -51,11 +51,17 @@ class Anchors:
         # by what is found of an anchor, from its pivot on: the anchors that can stand around this pivot
         self._around: dict[bytes, tuple[_Around, ...]] = {}
         for pivot, group in groups.items():
-            ends = [(each[each.index(pivot) :], each) for each in group]
-            for found, _ in ends:
+            by_next: dict[str, list[tuple[str, str]]] = {}
+            for each in group:
+                end = each[each.index(pivot) :]
+                by_next.setdefault(end[:2], []).append((end, each))
+            alone = by_next.get(pivot, [])
+            for found, ends in ((end, ends) for ends in by_next.values() for end, _ in ends):
                 self._around[found.encode("latin-1")] = tuple(
                     (each, each.encode("latin-1"), len(each) - len(end))
-                    for end, each in ends
+                    for end, each in (
+                        chain(*by_next.values()) if found == pivot else dict.fromkeys((*ends, *alone))
+                    )
                     if end.startswith(found) or found.startswith(end)
                 )
 

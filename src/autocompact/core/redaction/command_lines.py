@@ -29,7 +29,9 @@ _MORE = r"(?:[^\n|;&]{0,200}?[ ])?"
 
 def _argument(value: str) -> bool:
     """True for what a program is given at a place that belongs to a secret: no placeholder, no word of a sentence."""
-    return given(value) and not is_common(value) and len(value) > 2 and value.lower() not in JOINING
+    if len(value) < 3 or value[0] == "+":
+        return False
+    return given(value) and not is_common(value) and value.lower() not in JOINING
 
 
 def _key(value: str) -> bool:
@@ -257,7 +259,7 @@ def _word(word: str) -> str:
 _READERS = tuple(
     "kinit|sudo -S|passwd --stdin|p4 login|p4 passwd|openconnect|openfortivpn|cryptsetup|vncpasswd|ssh-add|gh auth|gh secret|glab auth|glab variable"
     "|vercel env|wrangler secret|fly secrets|netlify env|docker secret|podman secret|smbpasswd|secret-tool|pass insert|ansible-vault|oc login"
-    "|cf login|helm registry|pulumi config|op item|gpg --batch|gpg2 --batch|doveadm pw|htpasswd -i|mkpasswd|openssl passwd|argon2|age -p"
+    "|cf login|helm registry|pulumi config|op item|doveadm pw|htpasswd -i|mkpasswd|openssl passwd|argon2|age -p"
     "|elasticsearch-reset-password|elasticsearch-keystore|gitlab-rake|bw login|keytool|certutil|realm join|adcli join|net ads join".split(
         "|"
     )

@@ -11,10 +11,12 @@ from base64 import b64decode, b64encode
 from binascii import Error
 
 from autocompact.core.patterns import LazyPattern
+from autocompact.core.redaction.building import given
 from autocompact.core.redaction.rules import Form
+from autocompact.core.redaction.values import is_common
 
 _NAMED = re.compile(
-    r"(?:passw(?:or)?d|passwort|_pass|pwd|secret|token|api_?key|access_?key|private_?key)\w{0,20}[\"']?\s{0,3}(?:[=:]|=>)\s{0,3}[\"']?[^\s\"'$<{]{4,}",
+    r"(?:passw(?:or)?d|passwort|_pass|pwd|secret|token|api_?key|access_?key|private_?key)\w{0,20}[\"']?\s{0,3}(?:[=:]|=>)\s{0,3}[\"']?(?P<value>[^\s\"'$<{]{4,})",
     re.IGNORECASE,
 )
 _USER = re.compile(r"(?:admin|root|user):[^\s:]{4,80}$")
@@ -26,7 +28,8 @@ def _is_setting(value: str) -> bool:
         said = b64decode(value[: len(value) // 4 * 4], validate=True).decode()
     except (Error, ValueError):
         return False
-    return bool(_NAMED.search(said) or _USER.match(said))
+    named = _NAMED.search(said)
+    return bool((named and given(named["value"]) and not is_common(named["value"])) or _USER.match(said))
 
 
 def _letters(word: str, *, behind: int) -> str:
@@ -40,7 +43,7 @@ ENCODED: tuple[Form, ...] = tuple(
         kind="credentials",
         anchor=letters.lower(),
         pattern=LazyPattern(
-            rf"(?<![A-Za-z0-9+/])(?P<s>[A-Za-z0-9+/]{{0,400}}?{re.escape(letters)}[A-Za-z0-9+/]{{4,4000}}={{0,2}})(?![A-Za-z0-9+/=])"
+            rf"(?<![A-Za-z0-9+/])(?<!sha256-)(?<!sha384-)(?<!sha512-)(?P<s>[A-Za-z0-9+/]{{0,400}}?{re.escape(letters)}[A-Za-z0-9+/]{{4,4000}}={{0,2}})(?![A-Za-z0-9+/=])"
         ),
         examples=(
             b64encode(f"{'x=1'[:behind]}{word}{'' if word[-1] == ':' else '='}moonlight9".encode()).decode(),

@@ -17,7 +17,7 @@ from autocompact.core.redaction.building import form
 from autocompact.core.redaction.name_table import NAMES
 from autocompact.core.redaction.rules import Form
 from autocompact.core.redaction.spans import Source, Span
-from autocompact.core.redaction.values import before_prose, is_chosen, without_end
+from autocompact.core.redaction.values import before_prose, has_symbol, is_chosen, without_end
 
 _BEFORE, _AFTER = 100, 160
 """Characters of the line on both sides of the word."""
@@ -165,7 +165,9 @@ def _above(text: str, start: int, *, least: int) -> Iterator[Span]:
     """What has the line above for itself, as in a chat or in a shell's history, where its number stands before it."""
     above = max(least, text.rfind("\n", max(0, start - _BEFORE), start - 1) + 1)
     sole = _SOLE.match(text, above, start - 1) if above < start - 1 else None
-    if sole is not None and is_chosen(sole["value"], beside=sole["number"] is not None):
+    if sole is None or not is_chosen(sole["value"], beside=sole["number"] is not None):
+        return
+    if has_symbol(sole["value"]) or (sole["number"] and sum(map(str.isdigit, sole["value"])) > 1):
         yield Span(start=sole.start("value"), end=sole.end("value"), kind="password")
 
 

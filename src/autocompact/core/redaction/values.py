@@ -48,7 +48,7 @@ _NAME = LazyPattern(
     r"_|pass|word|secret|token|key|value|input|user|admin|arg|field|param|data|text|str|conf|env|cred|hash|auth|base64|utf8|oauth"
 )
 _TALKS_OF = LazyPattern(
-    r"passw|passp|pwd|secret|token|value|input|user|admin|arg|field|param|string|sample|dummy|fake|mock|test|default|demo|example|config|setting|version"
+    r"passw|passp|pwd|secret|token|value|input|user|admin|arg|field|param|string|sample|dummy|fake|mock|test|default|demo|example|config|setting|version|minimum|maximum|character|zeichen"
     r"|(?:^|[^A-Za-z])(?:foo|bar|name|key|dev|local|pass|v\d+)(?:$|[^A-Za-z])|[-_]v\d+$",
     re.IGNORECASE,
 )
@@ -462,7 +462,7 @@ def is_technical(value: str) -> bool:
 
 
 _OF_PROGRAMS = LazyPattern(
-    r"v?\d+\.\d|\d+\*[a-z]|[A-Z]{2,}[v#-]?\d[\w.-]*$|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][a-z]+$|.*(?:\.[a-z]{2,5}$|\d\.\d|\d{4}-\d\d-\d\d)|[a-z\d./_@-]*@v?\d|[a-z\d._-]+#\d+$|0x[0-9A-Fa-f]+$|[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{4,})*$|[a-z]+(?:[A-Z][a-z]+)+\d$|[a-z]{0,3}\d{1,4}[a-zà-ÿ]+$|[A-Z]+(?:-[A-Z]+)*-\d+$"
+    r"v?\d+\.\d|\d+\*[a-z]|[A-Z]{2,}[v#-]?\d[\w.-]*$|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][a-z]+$|.*(?:\.[a-z]{2,5}$|\d\.\d|\d{4}-\d\d-\d\d)|[a-z\d./_@-]*@v?\d|[a-z\d._-]+#\d+$|0x[0-9A-Fa-f]+$|(?:[0-9A-Fa-f]{1,4}:){2,}[0-9A-Fa-f]{0,4}$|[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{4,})*$|[a-z]+(?:[A-Z][a-z]+)+\d$|[a-z]{0,3}\d{1,4}[a-zà-ÿ]+$|[A-Z]+(?:-[A-Z]+)*-\d+$"
 )
 """A version, an acronym with a number, a class in its module, a file, a date, the version of a package, a digest, a name in code."""
 _PASSWORD_SIGN = LazyPattern(
