@@ -56,14 +56,14 @@ class Anchors:
                 end = each[each.index(pivot) :]
                 by_next.setdefault(end[:2], []).append((end, each))
             alone = by_next.get(pivot, [])
-            for found, ends in ((end, ends) for ends in by_next.values() for end, _ in ends):
-                self._around[found.encode("latin-1")] = tuple(
-                    (each, each.encode("latin-1"), len(each) - len(end))
-                    for end, each in (
-                        chain(*by_next.values()) if found == pivot else dict.fromkeys((*ends, *alone))
+            for like in by_next.values():
+                near = dict.fromkeys((*like, *alone))
+                for found, _ in like:
+                    self._around[found.encode("latin-1")] = tuple(
+                        (each, each.encode("latin-1"), len(each) - len(end))
+                        for end, each in (chain(*by_next.values()) if found == pivot else near)
+                        if end.startswith(found) or found.startswith(end)
                     )
-                    if end.startswith(found) or found.startswith(end)
-                )
 
     def places(self, lower: bytes) -> Places:
         """Where each anchor begins in ``lower``, a text in lower case with one byte for each character.

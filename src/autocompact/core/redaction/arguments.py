@@ -250,7 +250,7 @@ def _crypto(anchor: str, *, examples: tuple[str, ...], hexadecimal: bool = True)
     return form(
         "secret value",
         anchor,
-        pattern=rf"{re.escape(anchor)}[\w.]{{0,20}}\([^()\n\"']{{0,60}}(?:\{{[^{{}}\n]{{0,120}}\}}[^()\n\"']{{0,20}})?(?:[\"'][\w-]{{1,20}}[\"'],[ ]?)?(?:Buffer\.from\()?b?[\"'](?P<s>[^\s\"']{{16,200}})[\"']",
+        pattern=rf"{re.escape(anchor)}[\w.]{{0,20}}\([^()\n\"']{{0,60}}(?:\{{[^{{}}\n]{{0,120}}\}}[^()\n\"']{{0,20}})?(?:[\"'][^\s\"'()]{{1,60}}[\"'],[ ]?){{0,3}}(?:Buffer\.from\()?b?[\"'](?P<s>[^\s\"']{{16,200}})[\"']",
         examples=examples,
         others=(f"{anchor}(payload, 'the-name-of-some-algorithm-2')", f"{anchor}(key, data)"),
         accept=lambda value: is_strong(value) or (hexadecimal and bool(_HEX.fullmatch(value))),
@@ -290,6 +290,14 @@ _CRYPTOGRAPHY = (
         ),
         others=("aes.encrypt(payload, 'the-name-of-a-k2')", "aes.new(key, 'mode_of_the_blocks')"),
         accept=lambda value: mixed(value) and random_looking(value) and wordlike(value) < 0.5,
+    ),
+    form(
+        "secret value",
+        "cookiesession(",
+        pattern=r"cookiesession\(\s{0,8}\{[^{}]{0,120}?keys:\s{0,4}\[\s{0,8}[\"'](?P<s>[^\s\"']{12,200})[\"']",
+        examples=("cookieSession({ name: 's', keys: ['«<a32>'] })".replace("']", "»']"),),
+        others=("cookieSession({ keys: [process.env.KEY] })",),
+        accept=given,
     ),
     _crypto("jwt.", examples=("jwt.sign({id: 1}, '«<a40>', {expiresIn: '1h'})".replace("',", "»',", 1),)),
     _crypto(".sign", examples=('signer.sign(payload, "«<a40>»")',), hexadecimal=False),

@@ -22,7 +22,7 @@ OTHER_TAILS = frozenset(
     " status state mode scope scopes issuer audience metadata meta info config settings options option schema model request response handler callback listener"
     " event events map list array set items pair pairs ring chain pattern regex re mask masked redacted test tests spec example examples docs stdin command cmd"
     " data at by for from in is to of on bits iterations rounds salt salts attempts tries retries manager pool bucket buckets per rate stream streams ized izer"
-    " encryption hasher hashers hashing algorithms mechanism mechanisms press up down code codes board word words mint address addresses contract frame frames stroke map pad point points bindings binding space".split()
+    " encryption hasher hashers hashing algorithms mechanism mechanisms press up down code codes board word words mint address addresses contract md5 sha1 sha256 frame frames stroke map pad point points bindings binding space".split()
 ) - {"text?", "code", "test", "store"}
 _OWNER = LazyPattern(r"(?<![\w.-])([A-Za-z][\w.-]{1,30})[ ]$")
 """What a key is of: ``mapbee key``, ``my key``."""

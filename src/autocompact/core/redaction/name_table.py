@@ -294,6 +294,7 @@ NAMES: tuple[Name, ...] = (
             ("lykilor", r"lykilorð", ("lykilorð",)),
             ("nenosiri", r"nenosiri", ("nenosiri",)),
             ("zugangscode", r"zugangscode", ("Zugangscode",)),
+            ("netzwerkschl", r"netzwerkschlüssel", ("Netzwerkschlüssel",)),
         )
     ),
     *(

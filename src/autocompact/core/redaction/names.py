@@ -69,7 +69,7 @@ _BELOW = r"(?P<below>[:：](?:\*{2})?[ \t]{0,3}(?:\n[ \t]{0,8}(?:```\w{0,8})?){1
 _SPACE = r"(?P<space>[ \t]{1,8})"
 _LINK = (
     r"(?P<link>(?:[ ](?:[^\s.:;=!?,\"'`<>]{1,30}|\w{1,6}['’]\w{1,24})){0,6}?(?:[ ](?:is|was|are|be|becomes|ist|war|wurde[ ]auf|bleibt|lautete?t?|hei(?:ß|ss)t|c['’]est|est|sera|es|era|fue|foi|ser[áà]|sarà|é|è|e'|är|er|var|jest|je|este|là|adalah|ir|yra|er|brzmi|=|to)|['’]s|[ ]hab(?:e|en)?[ ](?:ich|wir)(?:[ ][a-zäöüß]{1,15}){0,2}|[ ](?:geändert|gesetzt|chang[ée]e?|cambiad[oa]|cambiat[oa]|alterad[oa]|gewijzigd)[ ](?:auf|en|à|a|in|por|para|naar)|[ ]auf(?=[ ][^\s]{4,80}[ ](?:geändert|gesetzt|umgestellt)))"
-    r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ](?:from(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){1,4}[ ])?to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
+    r"(?:[ ](?:now|still|currently|just|jetzt|noch|nun|weiterhin|toujours|todavía|siempre|ancora|maintenant|ahora|agora|adesso|ora|set[ ]to|changed[ ](?:from(?:[ ][^\s.:;=!?,\"'`<>]{1,30}){1,4}[ ])?to|reset[ ]to))?[ \t]?[:：]?[ \t\n]{1,2})"
 )
 _EAST = r"(?P<east>(?:[^\x00-\x7f]{0,12}?[ ]?(?:を|를|을|是|为|為|改成了?|成|は|는|은|هو|هي|הוא|היא|है|คือ|είναι)[ ]?[:：]?|(?=[「『«“])|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ](?=[!-~])|[^\x00-\x7f]{1,12}?[ ]?[：:＝=]|(?:[ ][^\x00-\x7f]{1,20}){1,4}[ ]?[：:＝=—–]|(?<=[^\x00-\x7f])[ ]?[—–])[ \t]{0,3})"
 _BETWEEN = LazyPattern(
@@ -431,7 +431,8 @@ def _of_connection(text: str, place: Place) -> Iterator[_Value]:
 
 def _before(text: str, place: Place) -> Iterator[_Value]:
     """The value of an element that stands before the key that is the name: ``{"value": "…", "name": "DB_PASSWORD"}``."""
-    if _IS_NAME.search(text, max(0, place.start - 80), place.start):
+    reach = 80 if text[place.start - 1] in "./" else 24
+    if _IS_NAME.search(text, max(0, place.start - reach), place.start):
         pair = _VALUE_FIRST.search(text, max(0, place.start - 400), place.start)
         yield from (replace(value, paired=True) for value in _matched(pair, Trust.LITERAL))
 

@@ -206,6 +206,26 @@ _DEVICES = (
     ),
     form(
         "password",
+        "@",
+        pattern=r"@[\w.-]{2,60}(?:[ ]/[ ]|[ ]\()[\"'`]?(?P<s>[^\s\"'`()<>/]{7,64})(?=[\"'`)]{0,2}(?:[.,;]?(?:\s|$)))",
+        line=r"(?:^|[\s(\"'`:])[a-z][\w.-]{1,40}$",
+        examples=("ssh bob@10.0.0.4 («Moon.Light27»)", "root@db3 / «kT9#xvL2q»"),
+        others=("bob@acme.dev (team-2 lead)", "user@host (Ubuntu22.04)", "bob@db3 / read-only"),
+        accept=lambda value: is_chosen(value, beside=True) or (_is_made_up(value) and given(value)),
+    ),
+    *(
+        form(
+            "password",
+            anchor,
+            pattern=rf"{anchor}(?: as| user| to)? \S{{1,60}} (?:with|using)(?: password)? [\"'`]?(?P<s>[^\s\"'`()<>]{{7,64}})(?=[\"'`.,;]{{0,2}}(?:\s|$))",
+            examples=(f"DEBUG {anchor} as cn=admin with «Moon.Light27»", f"{anchor} bob using «kT9#xvL2q»"),
+            others=(f"{anchor} as bob with a password", f"{anchor} bob using kerberos5"),
+            accept=lambda value: is_chosen(value, beside=True) or (_is_made_up(value) and given(value)),
+        )
+        for anchor in ("authenticating", "binding", "authenticate", "logging in")
+    ),
+    form(
+        "password",
         "community",
         pattern=rf"community(?:[ ]?[:=][ ]?|[ ])(?:(?:string|read|write) )?{VALUE}",
         line=r"(?i:snmp[\w -]{0,20})$",

@@ -687,7 +687,7 @@ _SENTENCES = (
         form(
             "password",
             anchor,
-            pattern=rf"{anchor}(?:ged|ging)?(?:[ -]?in)?(?: \w{{1,20}}){{0,4}}?(?: (?:with|as|using|is|via|mit|avec|con|com)|[ ]?[:：])[ ]{_TICK}(?!https?:|arn:|file:){_USER}[\"'`]?(?P<between>[ ]?/[ ]?|:|[ ]and[ ]|,[ ]){_TICK}{_SECRET}{_STOP}",
+            pattern=rf"{anchor}(?:ged|ging)?(?:[ -]?in|[ -]?daten|[ -]?details|[ -]?data)?(?: \w{{1,20}}){{0,4}}?(?: (?:with|as|using|is|via|mit|avec|con|com)|[ ]?[:：])[ ]{_TICK}(?!https?:|arn:|file:){_USER}[\"'`]?(?P<between>[ ]?/[ ]?|:|[ ]and[ ]|,[ ]){_TICK}{_SECRET}{_STOP}",
             examples=(
                 f"{anchor} with admin / «<a10>!»",
                 f"You can {anchor} to grafana as admin:«<a12>»",
