@@ -104,16 +104,28 @@ def _branch(pivot: str, anchors: Iterable[str]) -> str:
     """A pattern that matches where one of ``anchors`` stands around ``pivot``.
 
     What follows the pivot is compared first: `re` passes over an alternative at once whose first letter is another, but
-    tries each that begins with what stands before. Those with one letter behind the pivot are one alternative, so that
-    it passes over as many as there are letters and not as there are anchors.
+    tries each that begins with what stands before.
     """
-    by_next: dict[str, list[str]] = {}
+    ends: list[tuple[str, str]] = []
     for each in anchors:
         before, _, after = each.partition(pivot)
-        behind = f"(?<={re.escape(before + pivot + after)})" if before else ""
-        by_next.setdefault(after[:1], []).append(re.escape(after[1:]) + behind)
-    around = (f"{re.escape(first)}(?:{'|'.join(rests)})" for first, rests in by_next.items())
-    return f"{re.escape(pivot)}(?:{'|'.join(around)})"
+        ends.append((after, f"(?<={re.escape(before + pivot + after)})" if before else ""))
+    return re.escape(pivot) + _either(ends)
+
+
+def _either(ends: Sequence[tuple[str, str]]) -> str:
+    """A pattern for any of the texts, each with what is asked behind it; letters that begin several stand there once."""
+    by_first: dict[str, list[tuple[str, str]]] = {}
+    for text, behind in ends:
+        by_first.setdefault(text[:1], []).append((text[1:], behind))
+    branches = [_branch_of(first, rests) for first, rests in by_first.items()]
+    return f"(?:{'|'.join(branches)})"
+
+
+def _branch_of(first: str, rests: Sequence[tuple[str, str]]) -> str:
+    if not first:
+        return "|".join(behind for _, behind in rests)
+    return re.escape(first) + (_either(rests) if len(rests) > 1 else re.escape(rests[0][0]) + rests[0][1])
 
 
 def _pivots(literals: Iterable[str]) -> list[str]:
