@@ -9,7 +9,7 @@ import pytest
 
 from autocompact.core.language import WORDS
 from autocompact.core.messages import Message, ToolCall, ToolResult
-from autocompact.ledger.changes import LARGE, changed_again, find_changes
+from autocompact.ledger.changes import LARGE, changed_again, definitions, find_changes
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.scan import scan
 
@@ -307,3 +307,64 @@ def test_a_line_of_a_document_is_no_comment() -> None:
         _edit("", "**Goal:** Retry the upload.\n- Never twice at once.\n", path="docs/plan.md")
     )
     assert entry.text == "edited — now `**Goal:** Retry the upload.`, `- Never twice at once.`"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("def load(self, x):", "load()"),
+        ("  def full_name?", "full_name?()"),
+        ("  def self.open(path)", "open()"),
+        ('  def handle_event("close", _params, socket) do', 'handle_event("close")'),
+        ("  def handle_info({:activity, %{id: id}}, socket) do", "handle_info(:activity)"),
+        ("defp load(x), do: x", "load()"),
+        ("defmodule Web.Trace do", "module Web.Trace"),
+        ("  attribute :state, :atom do", "attribute :state"),
+        ("  has_many :refs, Ref", "has_many :refs"),
+        ("resources :users", "resources :users"),
+        ('test "closes all", %{conn: conn} do', 'test "closes all"'),
+        ("it('works', async () => {", 'test "works"'),
+        ('\tt.Run("empty", func(t *testing.T) {', 'test "empty"'),
+        ("func (s *Store) Put(key string) error {", "Put()"),
+        ("local function M.setup(opts)", "M.setup()"),
+        ("fn parse<T>(x: T) -> Result<T> {", "parse()"),
+        ("  private async Task<int> RunAsync(int a) {", "RunAsync()"),
+        ("public static void main(String[] args) throws IOException {", "main()"),
+        ("static bool is_ok(const std::string& s) const {", "is_ok()"),
+        ("  async render(a, b) {", "render()"),
+        ("install_deps() {", "install_deps()"),
+        ("rpc GetUser(GetUserRequest) returns (User) {", "GetUser()"),
+        ("message User {", "message User"),
+        ("extension Row: Codable {", "extension Row"),
+        ("class Row(Base):", "class Row"),
+        ("const load = async (path) => {", "load()"),
+        ("CREATE TABLE IF NOT EXISTS users (", "table users"),
+        ("create or replace function fill(a int)", "function fill"),
+    ],
+)
+def test_a_definition_is_known_in_the_languages_that_agents_write(line: str, name: str) -> None:
+    assert [*definitions(line)] == [name]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "if (x) {",
+        "} else if (y) {",
+        "for (int i = 0; i < 3; i++) {",
+        "foreach ($a as $b) {",
+        "switch (x) {",
+        "try (Reader r = open()) {",
+        "return load(x) {",
+        "go func() {",
+        "useEffect(() => {",
+        "  load(a, b);",
+        "raise :error",
+        "alias :load",
+        "const limit = 3",
+        "message the team that it is done",
+        "service is down",
+    ],
+)
+def test_what_defines_nothing_is_no_definition(line: str) -> None:
+    assert [*definitions(line)] == []

@@ -44,15 +44,23 @@ _PATCHED = LazyPattern(r"^\*\*\* (?:Add|Update|Delete) File: (\S.*)$|^\+\+\+ (?:
 _COMMITS = LazyPattern(r"\bgit (?:-\S+ \S+ )?commit\b")
 _RESTORES = re.compile(r"\bgit (?:checkout|restore) (?:(?:--\S*|-\w|HEAD) )*(?P<paths>[^\n;&|<>]+)")
 _DEFINES = re.compile(
-    r"^[ \t]*(?:export[ \t]+|default[ \t]+|public[ \t]+|private[ \t]+|protected[ \t]+|internal[ \t]+|static[ \t]+|final[ \t]+|abstract[ \t]+|async[ \t]+|pub(?:\([a-z]+\))?[ \t]+|unsafe[ \t]+|override[ \t]+|virtual[ \t]+|inline[ \t]+|declare[ \t]+)*"
-    r"(?:(?:func|function|def|fn|sub|proc|fun)\b\*?\s*(?:\([^)\n]{0,80}\)\s*)?(?P<func>[A-Za-z_$][\w$]*)\s*[(<\[]"
-    r"|(?P<what>class|interface|struct|enum|trait|type|module|namespace|object|record|protocol|impl)\s+(?P<type>[A-Za-z_$][\w$]*)"
+    r"^[ \t]*(?:export[ \t]+|default[ \t]+|public[ \t]+|private[ \t]+|protected[ \t]+|internal[ \t]+|static[ \t]+|final[ \t]+|abstract[ \t]+|async[ \t]+|pub(?:\([a-z]+\))?[ \t]+|unsafe[ \t]+|override[ \t]+|virtual[ \t]+|inline[ \t]+|declare[ \t]+|local[ \t]+)*"
+    r"(?:def(?:p|macrop?|guardp?|delegate)?[ \t]+(?:self\.)?(?P<plain>[a-z_]\w*[?!=]?)(?![\w.])(?P<given>\((?:\{?:\w+|\"[^\"\n]{1,40}\"))?"
+    r"|(?:func|function|def|fn|sub|proc|fun)\b\*?\s*(?:\([^)\n]{0,80}\)\s*)?(?P<func>[A-Za-z_$][\w$.:]*)\s*[(<\[]"
+    r"|(?P<what>class|interface|struct|enum|trait|type|(?:def)?module|defprotocol|namespace|object|record|protocol|impl|(?:message|service|actor|extension|mixin)(?=\s+\w+\s*[{:]))\s+(?P<type>[A-Za-z_$][\w$.]*)"
     r"|(?:const|let|var|val)\s+(?P<const>[A-Za-z_$][\w$]*)\s*(?::[^=\n]{1,80})?=\s*(?P<arrow>(?:async\s*)?(?:\([^)\n]{0,200}\)|[\w$]+)\s*(?::[^=\n]{1,60})?=>|function\b)?"
-    r"|(?:describe|it|test|context|scenario)\(\s*['\"`](?P<test>[^'\"`\n]{3,90})"
+    r"|(?:describe|it|test|context|scenario|feature|specify)(?:\(\s*|[ \t]+)(?P<quote>['\"`])(?P<test>[^\n]{3,90}?)(?P=quote)"
     r"|t\.Run\(\s*\"(?P<gotest>[^\"\n]{3,90})\""
+    r"|(?i:create[ \t]+(?:or[ \t]+replace[ \t]+)?(?P<made>table|view|function|procedure|index|trigger|type)[ \t]+(?:if[ \t]+not[ \t]+exists[ \t]+)?)(?P<sql>[\w.\"]{1,80})"
+    r"|(?!(?:raise|throw|case|when|alias|return|use|not|and|else|yield|puts|import|require|include|goto|def\w*)\b)(?P<macro>[a-z]\w{2,30})[ \t]+:(?P<atom>[a-z]\w{1,60})(?=[ \t]*(?:,|do\b|$))"
+    r"|(?:rpc[ \t]+)?(?!(?:if|for|foreach|while|switch|select|try|catch|else|return|new|await|do|go|defer|with|match|throw|yield|case|using|lock|when|until|unless|synchronized|guard)\b)"
+    r"(?:[A-Za-z_][\w<>\[\],.?*&:]{0,60}[ \t]+[*&]?){0,3}(?!func\b|function\b|fn\b)(?P<method>[A-Za-z_~#][\w$]{1,60})[ \t]*\((?P<taken>[^;{}\n]{0,200})\)[ \t]*(?::[ \t]*[\w<>\[\]|. ]{1,60}|->[^{\n]{1,60}|throws[ \t][\w, .]{1,80}|const|noexcept|override)?[ \t]*\{[ \t]*$"
     r"|(?P<title>#{1,4} \S[^\n]{2,80})$)",
     re.MULTILINE,
 )
+"""What a line defines, in the languages that agents write most: a function or method, a type, a test, a table, what a macro of
+Ruby or Elixir declares ("attribute :state"), a title."""
+
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _TRIVIAL = LazyPattern(
     r"(?:[\W_]*|import\b.*|from .+ import .*|package \w+|use [\w:]+;|return|pass|break|continue|end|}? ?else ?[{:]?)$"
@@ -470,18 +478,29 @@ def _short(line: str) -> str:
 
 def definitions(text: str) -> Iterator[str]:
     """Names that the lines define, as a reader would call them."""
-    for match in _DEFINES.finditer(text):
-        if match["func"]:
-            yield f"{match['func']}()"
-        elif match["type"]:
-            yield f"{match['what']} {match['type']}"
-        elif match["const"]:
-            if match["arrow"]:
-                yield f"{match['const']}()"
-        elif test := match["test"] or match["gotest"]:
-            yield f'test "{test}"'
-        else:
-            yield f'section "{match["title"].lstrip("# ")}"'
+    return filter(None, map(_definition, _DEFINES.finditer(text)))
+
+
+def _definition(match: re.Match[str]) -> str:
+    """What a match of `_DEFINES` is called; "" for a constant, which is told by its line."""
+    if name := match["func"] or match["method"]:
+        return f"{name}()"
+    if match["plain"]:
+        return f"{match['plain']}({(match['given'] or '(')[1:].lstrip('{')})"
+    if match["type"]:
+        return f"{match['what'].removeprefix('def')} {match['type']}"
+    if match["const"]:
+        return f"{match['const']}()" if match["arrow"] else ""
+    if match["sql"]:
+        return f"{match['made'].lower()} {match['sql']}"
+    return _declared(match)
+
+
+def _declared(match: re.Match[str]) -> str:
+    if match["macro"]:
+        return f"{match['macro']} :{match['atom']}"
+    test = match["test"] or match["gotest"]
+    return f'test "{test}"' if test else f'section "{match["title"].lstrip("# ")}"'
 
 
 _COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+(?=[\s/]|$)|--|\"{3}|'{3}|;;)\s*(?P<text>.*)$")

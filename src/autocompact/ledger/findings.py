@@ -123,7 +123,7 @@ _MOST = 3_000
 """Passages that are compared; of more the oldest are left out before the choice."""
 
 VOICES: Mapping[Voice, float] = {
-    "closing": 1.5, "assistant": 1.0, "reasoning": 0.62, "report": 0.55, "ticket": 0.8, "closed": 0.15,
+    "closing": 1.5, "assistant": 1.0, "reasoning": 0.62, "report": 0.55, "ticket": 0.55, "closed": 0.15,
 }  # fmt: skip
 """What words count by where they stand (`Voice`)."""
 
