@@ -162,7 +162,7 @@ $(BASE): pyproject.toml uv.lock | $(UV)
 	@touch $@
 
 $(CHAT): pyproject.toml uv.lock | $(UV)
-	@echo 'Installing the chat page and the gateway into .venv: 54 packages more, 100 MB'
+	@echo 'Installing the chat page and the gateway into .venv: 40 packages more, 70 MB'
 	@$(SYNC) --no-default-groups --extra chat --extra gateway
 	@touch $@
 
