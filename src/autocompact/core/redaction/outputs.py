@@ -207,10 +207,15 @@ _DEVICES = (
     form(
         "password",
         "@",
-        pattern=r"@[\w.-]{2,60}(?:[ ]/[ ]|[ ]\()[\"'`]?(?P<s>[^\s\"'`()<>/]{7,64})(?=[\"'`)]{0,2}(?:[.,;]?(?:\s|$)))",
+        pattern=r"@[\w.-]{2,60}(?:[ ]/[ ]|[ ]\()[\"'`]?(?P<s>[^\s\"'`()<>/=]{7,64})(?=[\"'`)]{0,2}(?:[.,;]?(?:\s|$)))",
         line=r"(?:^|[\s(\"'`:])[a-z][\w.-]{1,40}$",
         examples=("ssh bob@10.0.0.4 («Moon.Light27»)", "root@db3 / «kT9#xvL2q»"),
-        others=("bob@acme.dev (team-2 lead)", "user@host (Ubuntu22.04)", "bob@db3 / read-only"),
+        others=(
+            "bob@acme.dev (team-2 lead)",
+            "user@host (Ubuntu22.04)",
+            "blerg@1.x (latest=1.3.7)",
+            "bob@db3 / read-only",
+        ),
         accept=lambda value: is_chosen(value, beside=True) or (_is_made_up(value) and given(value)),
     ),
     *(
