@@ -309,6 +309,13 @@ def test_a_line_of_a_document_is_no_comment() -> None:
     assert entry.text == "edited — now `**Goal:** Retry the upload.`, `- Never twice at once.`"
 
 
+def test_a_module_is_told_only_where_nothing_in_it_is() -> None:
+    (entry,) = _changes(_edit("", "defmodule Web.Trace do\n  def open(x), do: x\nend\n", path="trace.ex"))
+    assert entry.text == "edited — + open()"
+    (entry,) = _changes(_edit("", "defmodule Web.Trace do\n  use Web\nend\n", path="trace.ex"))
+    assert entry.text == "edited — + module Web.Trace"
+
+
 @pytest.mark.parametrize(
     ("line", "name"),
     [
@@ -360,6 +367,7 @@ def test_a_definition_is_known_in_the_languages_that_agents_write(line: str, nam
         "useEffect(() => {",
         "  load(a, b);",
         "raise :error",
+        "config :telemetry, tracer: Tracer",
         "alias :load",
         "const limit = 3",
         "message the team that it is done",

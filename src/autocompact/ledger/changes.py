@@ -52,7 +52,7 @@ _DEFINES = re.compile(
     r"|(?:describe|it|test|context|scenario|feature|specify)(?:\(\s*|[ \t]+)(?P<quote>['\"`])(?P<test>[^\n]{3,90}?)(?P=quote)"
     r"|t\.Run\(\s*\"(?P<gotest>[^\"\n]{3,90})\""
     r"|(?i:create[ \t]+(?:or[ \t]+replace[ \t]+)?(?P<made>table|view|function|procedure|index|trigger|type)[ \t]+(?:if[ \t]+not[ \t]+exists[ \t]+)?)(?P<sql>[\w.\"]{1,80})"
-    r"|(?!(?:raise|throw|case|when|alias|return|use|not|and|else|yield|puts|import|require|include|goto|def\w*)\b)(?P<macro>[a-z]\w{2,30})[ \t]+:(?P<atom>[a-z]\w{1,60})(?=[ \t]*(?:,|do\b|$))"
+    r"|(?!(?:raise|throw|case|when|alias|return|use|not|and|else|yield|puts|import|require|include|config|goto|def\w*)\b)(?P<macro>[a-z]\w{2,30})[ \t]+:(?P<atom>[a-z]\w{1,60})(?=[ \t]*(?:,|do\b|$))"
     r"|(?:rpc[ \t]+)?(?!(?:if|for|foreach|while|switch|select|try|catch|else|return|new|await|do|go|defer|with|match|throw|yield|case|using|lock|when|until|unless|synchronized|guard)\b)"
     r"(?:[A-Za-z_][\w<>\[\],.?*&:]{0,60}[ \t]+[*&]?){0,3}(?!func\b|function\b|fn\b)(?P<method>[A-Za-z_~#][\w$]{1,60})[ \t]*\((?P<taken>[^;{}\n]{0,200})\)[ \t]*(?::[ \t]*[\w<>\[\]|. ]{1,60}|->[^{\n]{1,60}|throws[ \t][\w, .]{1,80}|const|noexcept|override)?[ \t]*\{[ \t]*$"
     r"|(?P<title>#{1,4} \S[^\n]{2,80})$)",
@@ -386,7 +386,9 @@ def _defined(path: str, lines: Iterable[str]) -> list[str]:
     """The names that the lines define, each once; a title only in a document."""
     titles = path.endswith(DOCUMENTS)
     names = dict.fromkeys(definitions("\n".join(lines)))
-    return [name for name in names if titles or not name.startswith("section ")]
+    told = [name for name in names if titles or not name.startswith("section ")]
+    # which module a file is says its path
+    return [name for name in told if not name.startswith("module ")] or told
 
 
 def _replaced(added: Sequence[str], removed: Sequence[str], *, names: bool, in_prose: bool) -> list[str]:
@@ -518,7 +520,8 @@ def _noted(added: Iterable[str], plus: Sequence[str]) -> Iterator[str]:
         if not match or name not in plus:
             continue
         comment = _first_comment(lines, index)
-        fields = _fields(lines[index + 1 : index + 14]) if match["type"] else []
+        has_fields = match["type"] and not name.startswith("module ")
+        fields = _fields(lines[index + 1 : index + 14]) if has_fields else []
         if fields:
             yield f"{name} {{{', '.join(fields)}}}"
         if comment:
