@@ -7,6 +7,7 @@ import pytest
 from autocompact.ledger.cue_words import CHAT, WORDS
 from autocompact.ledger.cues import BIT, LANGUAGES, bits, cues
 from autocompact.ledger.rule_weights import odds
+from autocompact.ledger.rules import cues_of
 
 
 def _has(sentence: str, *names: str) -> set[str]:
@@ -74,3 +75,10 @@ def test_the_odds_rise_with_what_speaks_for_a_rule_and_fall_with_what_speaks_aga
     assert odds(rule) > 0 > odds(0)
     assert odds(cues("I never saw this before.")) < odds(rule)
     assert odds(bits(["past"])) < odds(0)
+
+
+def test_the_form_of_an_order_and_that_it_is_asked_politely_are_cues_as_well() -> None:
+    order = "never force-push"
+    polite, plain = (cues_of(asked, order=order) for asked in (f"could you {order}?", order))
+    assert polite == plain | BIT["polite"]
+    assert plain == cues(order) | bits(["plain", "prohibits"])
