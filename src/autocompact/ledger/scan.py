@@ -301,8 +301,11 @@ def _tickets(found: Scan, call: Call, *, text: Redacted) -> None:
     if len(told) < SHORTEST:
         return
     places = begins(told, ids)
-    for (start, name), (end, _) in pairwise((*places, (len(told), ""))):
-        of = filled("asked for in {}", Redacted(name))  # a piece of a redacted command
+    # the ids are words of the call
+    names = pieces(call.action.text, lambda _call: (name for _, name in places))
+    starts = (*(start for start, _ in places), len(told))
+    for name, (start, end) in zip(names, pairwise(starts), strict=True):
+        of = filled("asked for in {}", name)
         words = Spoken(
             seq=call.answered, voice="ticket", text=cut(told, start, end=end), turn=found.turns, of=of
         )
