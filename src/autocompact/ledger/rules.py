@@ -50,7 +50,7 @@ _QUOTED = re.compile(
 )
 """A line of a summary that says nothing but what somebody said: the user, as no one else is told so."""
 
-LEAST = 0.4
+LEAST = 0.8
 """Log-odds beyond which a sentence is taken for a rule: of those that are none, few may be."""
 
 MOST_OF_FORM = 4.0
