@@ -8,7 +8,80 @@ from autocompact.core.redaction import redact
 from autocompact.ledger.conventions import clauses, outright, slot
 from autocompact.ledger.rules import find_rules, is_rule
 from autocompact.ledger.scan import Said
-from tests.ledger.rule_sentences import ASKED, LOOKS_LIKE_NONE, NOT_TOLD, TOLD
+
+TOLD = """we name migrations after the ticket
+in this repo we use vitest, not jest
+Our events are all camelCase.
+timestamps are stored in utc
+The billing cluster is shared, so please run nothing heavy on it.
+all requests go through the gateway client
+Screenshots live next to the story files.
+Direct pushes to develop are forbidden.
+nothing in the vendored folder
+The bundle has to stay under 300 KB.
+Release notes: no marketing words please.
+Numbers in euros only.
+keep the summaries short
+before any merge: rebase on main
+I'm on a Mac, so homebrew commands please
+I'd rather see three small commits than a big one
+we're stuck on node 16
+you can restart the worker whenever you need
+You're free to delete anything under tmp.
+answer briefly
+more code, less talk
+you don't touch the lock file yourself
+The freeze starts on Monday.
+we have to be done by the end of the year
+docs in English
+let's agree you only work in packages/api
+tell me the cost every time.
+pls dont apologise so much
+Each module you add needs a readme.
+Invoices in this project are immutable
+at no point should names be logged
+Verzichte auf Fremdwörter.
+Ändere bitte niemals die Lizenz.
+以后所有说明都用中文
+Bei uns heißen Branches nach dem Ticket.
+Wir schreiben Tests mit pytest.
+Bitte Kommentare nur auf Englisch schreiben.
+Die Abgabe ist am Donnerstag.
+Ich bin auf Linux, also bitte Bash.
+Chez nous, on écrit les tests avec vitest.
+Pas de commentaires svp
+La réunion est jeudi.
+En este proyecto usamos pnpm.
+Sin comentarios por favor
+La entrega es el lunes.
+Sem comentários por favor
+Niente commenti grazie
+У нас всё на английском
+我们这里统一用四个空格
+回复简短一点
+うちは全部TypeScriptです
+返事は短めでお願いします"""
+
+NONE = """The build uses node 18.
+we used tabs back then, not spaces
+let's use tabs here, not spaces
+I took the bus at least 30 minutes late
+No one knows why.
+Passwords must be at least 12 characters long.
+Der Knopf darf nie grau sein.
+El botón nunca debe estar gris.
+密码必须有十二位
+Le serveur plante toujours au démarrage.
+Esta función siempre falla.
+Наш сервер всегда падал.
+the tests were green, but no report was written
+Everything comes into play here.
+昨天我们用了新的接口
+线程和进程有什么区别
+TypeError: all arguments must be strings in every call
+Fehler: Der Name darf nie leer sein.
+Ma voisine ferme toujours sa porte.
+用户每天最多只能签到一次"""
 
 
 def _rules(*texts: str) -> list[str]:
@@ -23,13 +96,26 @@ def test_what_is_told_as_a_fact_or_half_said_is_a_rule() -> None:
 
 @pytest.mark.requirement("F5")
 def test_what_happened_and_what_a_product_does_is_none() -> None:
-    assert [sentence for sentence in NOT_TOLD.split("\n") if is_rule(sentence)] == []
+    assert [sentence for sentence in NONE.split("\n") if is_rule(sentence)] == []
 
 
 @pytest.mark.requirement("F5")
 @pytest.mark.parametrize(
     ("asked", "rule"),
-    ASKED,
+    [
+        ("can you please stop renaming my variables?", True),
+        ("could you keep the methods under 30 lines?", True),
+        ("It would be nice if you could always run the linter first", True),
+        ("I'd like you to never force-push", True),
+        ("no jokes from now on, ok?", True),
+        ("Kannst du bitte aufhören, alles zu kommentieren?", True),
+        ("Tu peux arrêter de tout commenter ?", True),
+        ("¿Puedes dejar de comentar todo?", True),
+        ("能不能别到处改名？", True),
+        ("can you rename the files by date?", False),
+        ("could you look at each of them?", False),
+        ("is it done?", False),
+    ],
 )
 def test_a_polite_question_is_the_order_that_it_means(asked: str, rule: bool) -> None:
     assert is_rule(asked) == rule
@@ -115,7 +201,22 @@ def test_a_later_word_about_something_else_ends_no_rule(rule: str, later: str) -
 
 
 @pytest.mark.requirement("F5")
-@pytest.mark.parametrize("rule", LOOKS_LIKE_NONE)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'Never use the words "leverage and synergy" in error messages.',
+        "Error handling: always wrap errors in AppError.",
+        "Warning: never touch the prod database.",
+        "Passwords must never be logged.",
+        "All forms must use the shared validator.",
+        "Users must never be deleted from production.",
+        "Im Repo nutzen wir immer Tabs, keine Leerzeichen.",
+        "Hier bitte niemals direkt auf main pushen, das ist für alle wichtig.",
+        "Desde ahora usa siempre comillas simples, por favor, en la aplicación.",
+        "Auf main kommt nie ungeprüfter Code.",
+        "Abgabe ist am 15. März, bis dahin muss alles stehen.",
+    ],
+)
 def test_a_rule_that_looks_like_a_story_a_quote_or_an_error_stands_word_for_word(rule: str) -> None:
     assert _rules(rule) == [rule]
 

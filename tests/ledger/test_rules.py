@@ -11,7 +11,125 @@ from autocompact.ledger.extraction import extract, rules_of
 from autocompact.ledger.rules import MOST, find_rules, is_rule, rules_section
 from autocompact.ledger.scan import Said, Speaker
 from tests.core.talk import Talk, Words
-from tests.ledger.rule_sentences import FOR_ONCE, STANDING
+
+STANDING = {
+    "en": """Never push to main without my explicit approval.
+Always answer in German from now on.
+From now on, use tabs instead of spaces.
+Don't commit generated files.
+All new code must have type annotations.
+Ask me before you delete anything.
+You may only edit files under src/.
+Please keep your answers short.
+Call me Ana.
+The release has to be ready by Friday.
+I prefer composition over inheritance.
+Every commit message must start with the ticket number.
+Use British spelling in all documents.
+Run the linter before each commit.
+Only use the standard library.
+no new dependencies please
+Whenever you change the schema, update docs/schema.md.
+Do not run the e2e tests unless I tell you to.
+Under no circumstances log the customer's email.
+Never force-push; snake_case on the wire and camelCase in TypeScript.
+Feel free to refactor tests without asking.
+When you write SQL, use lower-case keywords.
+Commits should be signed.
+Treat warnings as errors.
+Stop adding emojis to the docs.
+Please write commit messages in the imperative mood.
+I don't want you to touch the CI files.
+We don't want if-else chains over agent names.
+If you open a pull request, ask me for a title first.
+Whenever I say stop, stop.
+You may use any library of the standard distribution.
+All amounts must be integers.""",
+    "de": """Niemals direkt auf main pushen.
+Antworte ab jetzt immer auf Deutsch.
+Bitte keine neuen Abhängigkeiten einführen.
+Frag mich vorher, bevor du etwas löschst.
+Die Tests müssen immer grün sein.
+Der Build darf nicht länger als fünf Minuten dauern.
+Keine Emojis in der Dokumentation.""",
+    "fr": """Ne modifie jamais le fichier de configuration.
+Réponds toujours en français.
+Demande-moi avant de supprimer quoi que ce soit.
+Toutes les fonctions doivent avoir des tests.""",
+    "es": """Nunca hagas push sin mi permiso.
+Responde siempre en español.
+No modifiques los archivos de migración.
+Todas las funciones deben tener pruebas.""",
+    "zh": """永远不要直接推送到 main 分支。
+从现在开始请用中文回答。
+删除任何东西之前先问我。
+不要修改配置文件。
+所有函数都必须有测试。""",
+    "ja": """絶対にmainにプッシュしないでください。
+これからは日本語で答えてください。
+削除する前に必ず確認してください。
+すべての関数にテストを書くこと。""",
+    "ko": "항상 한국어로 대답해 주세요.",
+}
+
+FOR_ONCE = (
+    """Can you run the tests?
+Fix the login bug.
+I never saw this error before.
+it never worked for me
+I don't know why this fails.
+The build fails every time.
+Don't worry about it.
+yes, do it
+Let's add a new endpoint for users.
+I always get a 404 when I open the page.
+It should return 200 but returns 500.
+We have three servers.
+add a test for the parser
+Update the README and commit.
+der Test schlägt jedes Mal fehl
+pourquoi ça ne marche pas ?
+el test falla siempre
+测试失败了
+テストが失敗しました
+My sister is coming on Friday.
+no problem
+rename it everywhere
+that is not what I asked
+I think we should use Redis here
+look at all of the logs and tell me what you see
+I want the formula to be called tap instead of brew
+Total usage — Must sum all metadata files — Single value
+Run `make check` - no errors
+No fixes applied.
+Each block must have a result."},"request_id":"req_1"}
+No fixes applied.\\n\\n> pkg@0.14.2 check
+leave everything as it is until then.
+no banker's rounding after all, but round half up
+Please write the rule into docs/rounding.md too, so that nobody asks again.
+Amounts must be exact integers in the smallest unit, a credit note goes over as type credit_note.
+this plan must be written in such a way that you can start any session from it
+basically it doesn't require any core change
+yes need to be fully clean
+If the test fails, stop.
+check coverage so we don't break things
+Always-PR flow (push a branch, open a PR, gate on merge)
+I have multiple options on each item:
+If *Bits* = 1 then 251: always returns an array.
+the reader of the lab is interdisciplinary and open to all"""
+    + """
+I’ve always been close to my sister — she’s the one who reads every book.
+My mom is the pragmatic one, I’m always reminded of all her advice.
+You never know how life unfolds after that.
+Any light you can shed on this would be super helpful.
+Whenever I reached out with questions, responses were timely.
+The construction was completed by October 2015.
+I’d rather not relive that experience.
+Thanks for any help you can give me.
+Meeting ran over by 30 minutes.
+Ich möchte eine Kaffeemaschine kaufen.
+我喜欢猫。"""
+)
 
 
 def _rules(*texts: str, by: Speaker = "user") -> list[str]:

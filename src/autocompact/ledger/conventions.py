@@ -1,8 +1,11 @@
-"""What the sentences of rules say beside being some: what takes one back, which value one gives, what is only quoted.
+"""Rules that are told as facts or asked for politely: "we use tabs here", "could you keep functions short?".
 
-`autocompact.ledger.rules` knows which sentences are rules. Here is what it asks about them: the order that a polite question
-means, whether a later word allows what was forbidden, whether two rules give a value to the same thing, and which words of a
-message are somebody else's.
+`autocompact.ledger.rules` knows commands and prohibitions with words that make them last. People say as often how things are
+done ("our API is snake_case", "no emojis pls", "I'm on Windows, so PowerShell please") and leave the rest to whoever works for
+them. A sentence is one of these by its form: a habit of "us" in the present, what has its place, what is forbidden or enough,
+what comes before each of a kind, a circumstance with what follows from it, how to answer.
+
+What is told of something that happened, and of what a product does, is none.
 """
 
 from __future__ import annotations
@@ -13,14 +16,121 @@ from functools import lru_cache
 
 from autocompact.core.patterns import LazyPattern
 
+LONGEST = 200
+"""Characters of such a sentence; longer ones explain."""
+
 _LEAD = r"(?:(?:ok(?:ay)?|actually|well|hm+|please|pls|and|also|then|so|but|oh|hey|hi|btw|by the way|fyi|note(?: that)?|context|remember(?: that)?|important)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*"
 
 _MONTHS = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 _DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 
+_HERE = r"(?:(?:in|for) this (?:repo\w*|project|codebase|package|module|team),? |here,? |around here,? )?"
+
+_FACTS = LazyPattern(
+    # what "we" do
+    rf"{_LEAD}(?:{_HERE}we (?:(?:all|always|only|just|usually|generally) )?"
+    r"(?:(?:don't|do not|never) (?:use|mock|write|commit|merge|push|add|support|import|log|store|ship|deploy)|target|indent|format|name|spell|go with|stick (?:to|with)|follow|squash|rebase|lint|version)\b"
+    r"|we(?:'ve| have)? (?:switched|moved|migrated) (?:over )?(?:from [\w./-]+ )?to\b"
+    rf"|{_HERE}we (?:use|keep|store|write|put|log|run|call|test|import|return|throw|deploy|pin|wrap|prefix|work)\b[^.!?]*\b(?:here|everywhere|throughout|, not|instead of|never|only|always|in this (?:repo|project|codebase)|for everything|by convention)\b)"
+    # how things of ours are
+    r"|(?:our|the|all|this|that) (?:[\w-]+ ){1,3}(?:is|are|uses?|follows?) (?:all |always |in |on |strictly )*(?:snake|camel|kebab|pascal)[ _-]?case\b|(?:our|all) (?:[\w-]+ ){1,3}(?:is|are) (?:all |always |in |on )*(?:bem|utc|iso ?8601|english|german|plural|singular|lower-?case|upper-?case|sorted|semver|conventional commits)\b"
+    r"|[\w-]+s are (?:all |always |in |stored in )*(?:iso ?8601|utc|plural|singular|snake_case|camelcase|kebab-case|lower-?case|upper-?case|sorted|cents|integers)\b"
+    r"|[\w-]+ (?:is|are) in (?:cents|utc|cet|metric|english|german|french|spanish)\b|the [\w./ -]{2,40} (?:is|are) (?:shared|read-?only|frozen|generated|protected|off[ -]limits|vendored)\b|[\w./-]+ (?:is|are) (?:protected|frozen|off[ -]limits|vendored|generated)\b"
+    # what has its place
+    r"|(?:all |our |new |the )?(?!it\b|this\b|that\b|these\b|those\b)[\w ]{2,30}s (?:live|stay|go|belong|come|sit|are kept|are stored) (?:out of|in|into|through|next to|under|below|beside|behind|from|with|near)\b(?! (?:play|effect|being|contact|account|mind|handy|time|general|question|doubt|line with)\b)"
+    r"|(?:all|any) [\w ]{2,30} (?:goes|go|comes|come|lives|stays|belongs) (?:out of|in|into|through|next to|under|from|via)\b"
+    r"|branch names?:|imports? sorted\b|backwards? compatib\w+ (?:matters|is a must)",
+    re.IGNORECASE,
+)
+"""How things are done, from the beginning of a sentence."""
+
+_ANYWHERE = LazyPattern(
+    # forbidden, or enough
+    r"\b(?:is|are) (?:strictly )?(?:forbidden|prohibited|banned|taboo|off[ -]limits|a (?:hard )?no-?go|not (?:ok|okay|allowed|acceptable)|mandatory|compulsory)\b"
+    r"|\bnothing (?:goes )?(?:in|into|may|under|outside|on|risky|new)\b(?! (?:the|this|that) (?:log|output|error))|\bstay(?:s)? out of\b|\b(?:i'm|i am) the only one (?:allowed|who)|\bonly (?:updated|merged|changed|edited|released) by\b|\bare only \w+ by\b"
+    r"|\b(?:no more than|not more than|at most|at least|max(?:imum)?|never (?:below|above|under|over)|under|below|above|within|around) (?:\d[\d.,]*|two|three|four|five|ten)\s?(?:%|px|words|lines|characters|chars|mb|kb|bullet|sentences|paragraphs|items|columns|minutes|ms|seconds)"
+    rf"|\b(?:answers?|respon[ds]\w*|repl(?:y|ies)|prs?|pull requests|commits|functions|messages|comments|names|them|things|it|chapters|paragraphs|sentences|explanations)\b (?:(?:be|are|stay|as) )?(?:really |very |nice and |more )?(?:short|brief|concise|terse|small|simple|plain|formal)\b(?! (?:of|for|on)\b)(?= *(?:[,.!;:)]|$|please|pls|and|in future|from now))"
+    # before each of a kind
+    r"|\b(?:all|every|each) (?:\w+ ){1,4}?(?:in this (?:project|repo\w*|codebase) )?(?:are|is|gets?|has|have|needs?|uses?|comes? with) (?:a |an |integers?|stored|written|their |its )\b(?! \w+ (?:error|bug|problem|issue))|\bat no (?:point|time) (?:should|may|must)\b|\b(?:is|are) to be \w+(?:ed|en|t)\b|\b(?:is|are) (?:append-only|immutable)\b|^(?!.*\b(?:bug|problem|issue|error|what|how|why|where)\b)[\w ]{2,40} in (?:this|our) (?:project|repo\w*|codebase|team|company) (?:are|is|have|has|use|go|live|start|end)\b|\b(?:talk|speak|explain|write)\b[\w ]{0,20} (?:like|as if) (?:i'm|i am|i was|i were)\b|\bi (?:always|only) want\b|\b(?:do not|don't|dont) \w+ (?:\w+ )?so (?:much|often)\b|\bfollow(?:s)? the (?:scheme|pattern|convention|format|style)\b|\b(?:has|have) to keep working (?:on|with|in)\b|\bmust not (?:appear|show up|leave|be (?:changed|touched|renamed|deleted|logged|committed|printed))\b|\b(?:nobody|no one) (?:deploys|pushes|merges|touches|commits)\b|\bin all of (?:the|our|my)\b"
+    r"|\b(?:before|after|on|for|with|in) (?:each|every|any) (?:single )?(?:commit|pr|pull request|push|merge|release|change|answer|reply|step|file|function|test|message|edit|deploy\w*)\b|\b(?:that |this )?(?:applies to|goes for|holds for) the (?:whole|entire) (?:project|repo|codebase)|\b(?:across|throughout) the (?:whole |entire )?(?:codebase|project|repo)"
+    # by whom, with what
+    r"|\btreat (?:it|them|this|[\w/-]+) as\b|\b(?:refer to|address|call) (?:me|us|him|her|them|the [\w ]{2,20}) (?:as|by)\b|\bmy pronouns are\b|\buse [\w./ -]{2,20} throughout\b|\bkeep (?:those|these|the) (?:two|three|both) (?:strictly )?(?:separate|apart)"
+    r"|\bhouse style\b|\b(?:that's|that is|it's) settled\b|\bin (?:british|american|plain|simple) english\b|\bone \w+ \w+ per (?:commit|pr|file|function|line)\b|\b(?:in|using) (?:the )?imperative(?: mood)?\b"
+    # dates
+    rf"|\b(?:demo|release|freeze|launch|deadline|presentation|go-?live|review|exam|hand-?over|delivery|cut-?over)\b[^.!?]{{0,25}}\b(?:is|starts|begins|on|at|by|moved to)\b[^.!?]{{0,15}}\b(?:{_DAYS}|{_MONTHS} \d|tomorrow|today|\d{{1,2}}[:.]\d\d)|\bbe (?:done|ready|finished|delivered|live) (?:by|before|until)\b",
+    re.IGNORECASE,
+)
+"""What is enough in any place of a sentence."""
+
+_ENDS = LazyPattern(
+    r"(?:^|[,;:—–-]\s*|\b(?:so|and|but|also) )(?:no|zero) (?!one\b|body|other|concerns?|questions?|doubts?|regrets?|complaints?|side effects|problem|worries|idea|need|thanks|way|rush|fixes|errors?|warnings|failures|issues|changes|luck|clue|hurry|matter|results|diff)[a-z](?:(?!\b(?:was|were|is|are|has|have|had|got|gets?|found|triggered|appear\w*|happen\w*|seem\w*|show\w*|works?|needs?|left|yet|anymore|more)\b)[\w()./ -]){2,50}?(?:,? (?:please|pls|plz|thanks|thx|here|outside [\w ]+|statements?|in the future))?[.!]*$"
+    r"|(?:^|, )no [\w ]{2,30}, ever[.!]*$|, (?:not a \w+ more|no exceptions)[.!]*$|(?:^|, )[\w ]{2,25} only(?:,? (?:please|pls|plz|thanks))?[.!]*$|\b(?:is|are) for [\w ]{2,25} only[.!]*$",
+    re.IGNORECASE,
+)
+"""What a sentence or clause ends with that leaves the verb out: "no emojis pls", "ints only"."""
 
 _TONGUE = r"(?:english|german|french|spanish|portuguese|italian|chinese|japanese|korean|russian|dutch|polish|englisch|deutsch|französisch|spanisch|anglais|allemand|français|espagnol|inglés|alemán|francés|español)"
 
+_ORDERS = LazyPattern(
+    rf"{_LEAD}(?:"
+    r"(?:answer|reply|respond|explain) (?:me )?(?:short|briefly|concisely|in [\w ]{2,20} words)\b"
+    r"|keep [^.!?]{2,50}\b(?:short|small|brief|simple|private|separate|boring|(?:under|below|above|within|at|around|to) ~?\d)"
+    r"|(?:let|tell|show|give|ask|run|do|check|write|send|remind|use|say|add|update)\b[^.!?]*\b(?:every|each) (?:single )?time[.!]*$"
+    r"|(?:short|brief|concise|long|detailed|plain|formal) (?:answers?|replies|responses?|explanations?|sentences)(?:,? (?:please|pls|thanks))?[.!]*$"
+    r"|(?:stick|keep) to (?:the )?[\w ./-]{2,30}|(?:use|take) [\w./ -]{2,25} instead of\b"
+    r"|(?:for (?:the rest of|all (?:future|further|coming|new)|every (?:new|future))\b|(?:every|each) time (?:you|i) |when(?:ever)? you (?:change|touch|add|edit|finish|update|write|create|delete|rename|commit|push)\b|until further notice|henceforth|as a (?:general )?rule,? |in future,? |from here on(?: out)?\b|at no (?:point|time)\b|when(?:ever)? you(?:'re| are) \w+ing\b|in this (?:codebase|repo\w*|project|team) (?:we |nobody |no one |you )?(?:never|always|don't)\b)"
+    r"|i (?:don't|dont|do not) want (?:any |you to |new )"
+    rf"|(?:let's )?(?:go|switch) (?:back )?to {_TONGUE}\b"
+    r"|(?:less|more) [\w ]{2,20}, (?:less|more) [\w ]{2,20}"
+    r"|stop \w+ing\b|(?:not|avoid) \w+ing\b"
+    r"|write (?:all|every|in (?:the )?(?:first|second|third) person)\b|work on the [\w/-]+ branch\b"
+    r"|use [\w./-]+(?: [\w./-]+)? (?:for everything|everywhere|and not|not)\b|(?:let's agree (?:that )?)?you only (?!(?:need|have|know)\b)\w+|(?:let's agree (?:that )?)?you (?:do not|don't|dont) (?!(?:need|have|know|want|think|worry|mind|understand|see|get|seem|look|even|really|exist|work|care)\b)\w+)",
+    re.IGNORECASE,
+)
+"""Orders that hold for good by what they are about."""
+
+_CIRCUMSTANCE = LazyPattern(
+    rf"{_LEAD}(?:(?:i(?:'m| am| work| live| use| only have| have only)|we(?:'re| are| only have| have only)|the [\w/. -]{{2,40}} (?:is|are)|this is|our [\w ]{{2,30}} (?:is|are)|my [\w ]{{2,20}} (?:is|are))\b[^.!?]{{2,100}}?[,;—–-]? ?\b(?:so|hence|therefore),? (?:also )?(?:please|pls|no|use|treat|edit|give|only|don't|do not|dont|avoid|keep|always|never|write|answer|assume|run|make sure|stick|stay|prefer|show|put|nothing|everything|all|[\w/ -]{{2,25}} (?:please|pls)|[\w/ -]{{2,30}} (?:don't|doesn't|won't) work for me)\b"
+    r"|(?:we're|we are) (?:stuck|limited|tied) (?:on|to)\b|i(?:'d| would) rather (?:have|see|get|use)\b|i (?:hate|dislike|can't stand) (?:long|short|verbose|clever|\w+ing|it when)\b)",
+    re.IGNORECASE,
+)
+"""What is so, and what follows from it for the work."""
+
+_FREEDOM = LazyPattern(
+    rf"{_LEAD}(?:you(?:'re| are)? (?:may|can|free to|allowed to|welcome to)|feel free to|you (?:don't|do not) (?:need|have) to)\b[^.!?]*\b(?:whenever|any ?time|if you need|no need to ask|without asking|straight|directly|any(?:thing)?|everything|explain|ask)\b",
+    re.IGNORECASE,
+)
+"""A permission that holds for good."""
+
+_ABROAD = LazyPattern(
+    # German
+    r"\b(?:bei uns|hier im (?:repo|projekt)|gilt (?:fürs|für das|für) (?:ganze|gesamte)|nichts (?:verloren|zu suchen)|(?:ist|sind) (?:\w+ ){0,2}(?:tabu|verboten|pflicht|nicht erlaubt|nicht gestattet)|(?:vor|nach|bei) jede[mrs] (?:commit|push|merge|pr|änderung|antwort)|sag(?:en sie)? (?:bitte )?(?:du|sie) zu mir|siezen sie mich|(?:du|ihr) (?:kannst|darfst) (?:gern\w* )?(?:jederzeit|immer|ohne)|(?:hör|hört) (?:bitte )?auf\b|aufhören|fass\w* [^!?]{2,60} (?:nicht )?an\b|in zukunft|zukünftig|ohne (?:nachzufragen|zu fragen|rückfrage)|lieber als|(?:nimm|nutze?|verwende|benutze?) [\w.-]+ (?:statt|anstelle|und nicht)\b|lieber [^.!?]{2,40} als\b|keine [\w-]+(?: bitte)?[.!]*$|finger weg (?:von|vom)|frag\w* mich,? (?:bevor|vorher|immer)|(?:bitte )?(?:duz|siez)\w* mich|(?:bitte )?(?:mich )?duzen\b|maximal \w+ (?:sätze|zeilen|wörter|zeichen)|(?:benutz|benutze|nutz|nutze|verwende|nimm|schreib|schreibe|halt|halte) (?:bitte )?(?:immer|nur|nie|überall|stets)|jede neue \w+ (?:bekommt|braucht|hat)|ausnahmslos|ohne ausnahme|doch lieber)"
+    r"|^(?:\w+ (?:bitte |mir |mich )?(?:immer|niemals|nie|stets) |verzichte\w* auf|vermeide\w* |(?:halte?|fass\w*) dich kurz)"
+    r"|^(?:wir (?:rücken|benennen|nennen|arbeiten|committen|mergen|halten|nutzen|verwenden|benutzen|schreiben|nehmen|formatieren|speichern|mocken|testen)\b|bitte [^.!?]{2,90}\w{2,}(?:en|ern|eln)[.!]*$(?<!machen)(?<!anschauen)(?<!ansehen)(?<!laufen))|\b(?:nur|keine?|immer|alle\w*) [^.!?]{2,60} (?:ändern|antworten|schreiben|speichern|verwenden|benutzen|nutzen|angezeigt)\b|, also (?:bitte|keine?|nur|kein)\b"
+    r"|\b(?:vorführung|demo|abgabe|präsentation|release|freeze|termin|meeting)\b[^.!?]{0,20}\b(?:ist|am|auf|bis)\b[^.!?]{0,15}\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|\d{1,2}[.:]\d|\d{1,2}\. ?(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember))|\bwenn du [^.!?]{3,60}, (?:dann )?(?:auch|immer|bitte|musst)\b|\b(?:ab jetzt|ab sofort|künftig|von nun an)\b"
+    # French
+    r"|^(?:ici,? |chez nous,? |dans ce (?:repo|projet|dépôt),? )?(?:on|nous) (?:utilise|utilisons|écri\w+|met|mettons|garde|gardons|n'utilise|ne mocke|se tutoie|peut se tutoyer)|\b(?:avant|après|à) chaque (?:commit|push|merge|pr|changement|réponse)|\b(?:arrête[rz]?|cesse[rz]?) de\b|\bdonc (?:pas|utilise|jamais|uniquement)\b|\bdonc [\w ]{2,20} s'il\b|^(?:pas d(?:e |')|aucune? |sans |zéro )[\w' -]{3,40}(?: (?:stp|svp|merci|s'il (?:te|vous) plaît))?[.!]*$|\b(?:et pas|plutôt que|au lieu d[e'])\b|\b(?:fais|faites) courte?s?\b|\bréponses? (?:courtes?|brèves?|concises?)\b|\b(?:tutoie|tutoyer|vouvoie|vouvoyer)\b|\buniquement\b[^.!?]{0,30}$|\bse trouvent (?:à côté|dans|sous)\b|\b(?:notre|nos) [\w ]{2,25} (?:est|sont) (?:en|tous?|toujours)\b|\b(?:utilise|utilisez|mets|mettez|écris|écrivez|garde|gardez) (?:toujours|jamais|uniquement|partout)\b|\bchaque fois que\b|\bchez nous\b|\bdonc ni\b|\bdemande[zr]?-moi (?:avant|d'abord)\b|\b(?:il faut|faut) (?:toujours|utiliser|éviter)\b|\btoujours (?:utiliser|mettre|écrire)\b|\b(?:doit être rendue?|à rendre)\b|\b(?:est|sont) (?:strictement )?(?:interdite?s?|proscrite?s?)\b"
+    r"|\b(?:démo|livraison|réunion|présentation|sortie|échéance)\b[^.!?]{0,15}\b(?:est|a lieu|le|pour)\b[^.!?]{0,12}\b(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|\d{1,2} ?h)"
+    # Spanish
+    r"|^(?:aquí,? |en este (?:repo|proyecto),? )?(?:no )?(?:usamos|utilizamos|escribimos|guardamos|formateamos)\b|\b(?:antes|después) de cada\b|\bcada vez que\b|\b(?:deja|dejar|deje) de \w+r\b|\basí que (?:nada|no|usa|sin|[\w ]{2,20} por favor)|^(?:sin|nada de|ning[uú]n\w*|cero) [\w' -]{3,40}(?: (?:porfa|por favor|gracias))?[.!]*$|\bs[oó]lo enteros\b|\b(?:respuestas? (?:cortas?|breves?)|sé breve|sea breve)\b|\btr[aá]tame de\b|\b(?:usa|utiliza|escribe|pon|mantén|guarda) (?:siempre|nunca|s[oó]lo)\b|\bpreg[uú]ntame (?:antes|primero|siempre)\b|\bsin (?:pedirme|preguntarme|consultar)\b|\basi que nada de\b|\bde ahora en adelante\b|\ben este (?:repo|proyecto|código) (?:nunca|siempre|no)\b|\bhay que (?:usar|utilizar|poner) siempre\b|\bsiempre (?:usar|usa|utiliza|poner)\b|\bno (?:hagas|subas|uses|toques|añadas|agregues|borres|pongas|cambies|instales|escribas)\b|\bvan (?:junto|en|con|al lado)\b|\bnuestr[oa]s? [\w ]{2,25} (?:usan?|es|son|van?)\b|\ben vez de\b|\ba partir de ahora\b|\bestamos atad[oa]s\b|\b(?:está|están) (?:prohibid|vetad)\w+|\bme gustaría que (?:primero|siempre|nunca)\b"
+    r"|\b(?:demo|entrega|reunión|presentación)\b[^.!?]{0,15}\b(?:es|para|pasa al)\b[^.!?]{0,10}\b(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)|\bhay que entregar\b"
+    # Portuguese, Italian, Russian
+    r"|\b(?:par(?:ar|a|e) de \w+r|s[óo] inteiros|antes de cada)\b|^(?:sem|nada de|nenhum\w*) [\w' -]{3,40}(?: (?:pfv|por favor|obrigad[oa]))?[.!]*$|^(?:aqui )?(?:usamos|a gente usa|não usamos)\b|\b(?:demo|entrega|reunião)\b[^.!?]{0,10}\bé (?:na )?(?:segunda|terça|quarta|quinta|sexta)"
+    r"|\b(?:smett\w+ di|prima di ogni|dopo ogni|solo interi|diamoci del|dammi del)\b|^(?:niente|senza|basta|nessun\w*) [\w' -]{3,40}(?: (?:grazie|per favore))?[.!]*$|^(?:qui,? )?(?:usiamo|non usiamo|si usa)\b|\b(?:demo|consegna|riunione)\b[^.!?]{0,10}\bè (?:di )?(?:lunedì|martedì|mercoledì|giovedì|venerdì)"
+    r"|^у нас\b|^(?:без|никаких) [\w -]{3,40}[.!]*$|\b(?:перестан\w*|перестать|прекрати\w*)\b|\b(?:перед|после|при) кажд\w+\b|\bтолько (?:целые|на|в|через)\b|\bна «?(?:ты|вы)»?[.!]*$|\b(?:демо|релиз|сдача|встреча)\b[^.!?]{0,10}(?:понедельник|вторник|сред[уа]|четверг|пятниц[уа])",
+    re.IGNORECASE,
+)
+
+_EAST = LazyPattern(
+    r"我们(?:这里|这边|项目里?|团队)?(?:都|统一|一直)?(?:用|不用|采用|规定)|都放在|统一(?:用|使用|采用|放)|必须先|之前(?:必须|要)|先给我看|简短(?:一点|些)?|所以(?:请|不要|别|用|只)|不用(?:再)?问我|可以直接|(?:周|星期|礼拜)[一二三四五六日天][^。！？]{0,10}(?:演示|发布|上线|截止|交付|开会|冻结)|(?:字段|变量|命名|接口|注释)[^。！？]{0,8}(?:是|用|统一)|别(?:再)?(?:到处|乱)|叫我|严禁|一律|(?:以后|今后)[^。！？]{0,10}都|只要[^。！？]{1,15}都?要?先|(?:格式|规范|规则)是"
+    r"|うちは|統一し|方針(?:です|だ)|短め|簡潔に|手短に|(?:は|を)使(?:いません|わない)|使えません|なので[、,].{0,20}(?:お願い|して|使)|(?:せず|しないで)に?(?:聞いて|確認)|(?:月|火|水|木|金|土|日)曜[^。！？]{0,12}(?:です|まで|に)|(?:の|こと)を?やめて|確認なしで|(?:は|も)?(?:すべて|全て|全部|毎回|いつも)[^。！？]{0,20}(?:です|して|ください)|横に置|隣に置|敬語|うちの[^。！？]{1,20}では|避けて(?:ください|ほしい|$)|控えて(?:ください|$)|(?:納期|締め?切り?|期限)は",
+    re.IGNORECASE,
+)
+
+_LONG = {
+    "pls": "please", "plz": "please", "cant": "can't", "wont": "won't", "doesnt": "doesn't", "isnt": "isn't",
+}  # fmt: skip
+_SHORT = LazyPattern(rf"\b(?:{'|'.join(_LONG)})\b", re.IGNORECASE)
 
 _POLITE = LazyPattern(
     r"(?:(?:ok(?:ay)?|please|pls|and|also|so|but|oh|hey|hi|btw|by the way)\b[,:!. —]*)*"
@@ -46,6 +156,26 @@ _TOLD = LazyPattern(
 )
 """Words of what happened, or is the case once."""
 
+_ONCE = LazyPattern(
+    rf"{_LEAD}(?:let's (?!agree|(?:go|switch) (?:back )?to )|let us|let me|i'll|i will|go ahead|now)\b",
+    re.IGNORECASE,
+)
+"""Begins what is to be done now."""
+
+_OF_ONESELF = LazyPattern(
+    r"(?:and |but |so )*(?:i|i've|i'd|my|she|he|her|his|they|their)\b(?! (?:pronouns|am the only)|'m the only)",
+    re.IGNORECASE,
+)
+"""Begins what people tell of themselves and others."""
+
+_PRODUCT = LazyPattern(
+    r"^(?!(?:all|every|each|any|no|new|alle[rs]?|jede[rsmn]?|keine?|tous|toutes|chaque|aucune?|tod[oa]s|cada|ning[uú]n\w*|ogni|tutt[ieao]|кажд\w+|все)\b)(?!.*\b(?:log(?:s|ged|ging)?|commit\w*|hard-?cod\w+|print\w*|expos\w+|delet\w+|push\w*|production|prod|repo\w*|source code|gelöscht|geloggt|protokolliert|supprim\w+|journa\w+|borr\w+|elimin\w+|regist\w+)\b)(?:\w+['’]?\s?){0,2}\b(?:buttons?|passwords?|forms?|pages?|app|fields?|users?|players?|spieler\w*|nutzer\w*|benutzer\w*|joueurs?|utilisateurs?|jugador\w*|usuarios?|modals?|dialogs?|screens?|menus?|cart|basket|sidebar|popup|warenkorb|panier|carrito|carrinho|carrello|knopf|schaltfläche|formular\w*|seite|anwendung|passwör\w+|feld|felder|boutons?|formulaires?|mots? de passe|champs?|botón|botones|contraseñas?|formularios?|página|campos?|botão|botões|senhas?|pulsant[ei]|кнопк\w+|парол\w+|форм[аы])\b"
+    r"[^.!?]{0,30}\b(?:must|should|shall|may|can|cannot|can't|needs?|has to|have to|darf|dürfen|soll|sollen|muss|müssen|doi(?:t|vent)|deben?|nunca|deve|devono|devem|должн\w+|никогда|всегда)\b"
+    r"|(?:用户|玩家|按钮|密码|表单|页面|购物车)[^。！？]{0,10}(?:绝不能|不能|必须|不得)|(?:ユーザー|カート|ボタン|パスワード|フォーム|画面)[^。！？]{0,14}(?:てはいけない|ならない|必ず|常に)",
+    re.IGNORECASE,
+)
+"""What a product is to do, by its subject: "Passwords must have 12 characters"; not "must never be logged", which whoever works
+on it has to see to, and not what holds of all of a kind."""
 
 _TAKEN_BACK = LazyPattern(
     r"\b(?:forget (?:what i said|the (?:thing|rule|bit|part)|that) about|(?:i've |i have |i )?changed my mind (?:about|on)|(?:scratch|scrap) what i said about|vergiss (?:das mit|was ich (?:über|zu)\b[^,.]{0,20}?(?=de[nmr]|die|das)|die|das)|olvida lo de(?:l)?|oublie (?:ce que j'ai dit (?:sur|à propos de)|le|la|les)|esquece (?:o que eu disse sobre|o|a)|dimentica (?:quello che ho detto su|il|la|i|gli)|забудь (?:про|о|об))\s+([^,.;!?\n]{2,60})"
@@ -93,6 +223,11 @@ FUNCTION = re.compile(
 )
 """Words of Chinese and Japanese that say how something is meant, and not what."""
 
+_COMPLAINS = re.compile(
+    r"(?:error|\w{1,40}error|\w{1,40}exception|fehler(?:meldung)?|erreur|npm (?:warn|err\w*)|fatal|报错|错误|エラー) ?[:：]",
+    re.IGNORECASE,
+)
+"""Begins the message of a program."""
 
 _SPLIT = re.compile(r"(?<=[a-zà-ž0-9)\"'`%\]][!?.])\s+(?=[a-zà-žа-я])|(?<=[?!])\s+(?=[a-zà-žа-я0-9])")
 _ENDS_WITHIN = re.compile(r"[!?.][)\"'\]]?\s")
@@ -109,14 +244,25 @@ _QUOTE = re.compile(
 )
 
 
-# Most sentences allow nothing. One look at their words tells whether the dear pattern can match.
+# Most sentences state nothing of the kind. One look at their words tells which of the dear patterns can match, so that a long
+# log costs little more than that look.
 
 _WORDS = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ASCII_WORDS = re.compile(r"[a-z]+(?:['-][a-z]+)*")
 _FUNCTION_WORDS = frozenset(
     "the of and is it my you with for that this was to are in but so a me i if please".split()
 )
+_CUES = frozenset(
+    "forbidden prohibited banned taboo off no-go allowed acceptable mandatory compulsory nothing stay stays out only more most least max"
+    " maximum never below above under over within around short brief concise terse small simple plain formal each every any applies goes"
+    " holds across throughout treat refer address call pronouns use keep house settled english one imperative demo release freeze launch"
+    " deadline presentation go-live golive review exam hand-over handover delivery cut-over cutover done ready finished delivered live"
+    " all follow follows has have must nobody no zero ever exceptions in using house ok okay not be want like much often".split()
+)
 _FINE_CUES = frozenset("fine ok okay good allowed welcome all mind actually".split())
+_TO_YOU = frozenset("you you're feel".split())
+_SO = frozenset("so hence therefore stuck limited tied rather hate dislike stand can't".split())
+_PRODUCT_CUES = frozenset("must should shall may can cannot can't need needs has have".split())
 
 
 @lru_cache(maxsize=256)
@@ -127,6 +273,39 @@ def _words(sentence: str) -> frozenset[str]:
 
 def _is_english(words: frozenset[str]) -> bool:
     return len(words & _FUNCTION_WORDS) > 2
+
+
+def states_convention(sentence: str) -> bool:
+    """True if the sentence says how things are done by whoever works here, without a word that commands it.
+
+    Args:
+        sentence: of a user, without a question mark at its end.
+    """
+    words = _words(sentence)
+    if len(sentence) > LONGEST or _ONCE.begins(sentence):
+        return False
+    if not sentence.isascii() and _EAST.found_in(sentence):
+        return not _TOLD.found_in(sentence)
+    has_cue = not sentence.isascii() or not words.isdisjoint(_CUES)
+    if not words.isdisjoint(_TO_YOU) and _FREEDOM.begins(sentence):
+        return True
+    if _ORDERS.begins(sentence) or (has_cue and _ENDS.found_in(sentence)):
+        return True
+    told = _FACTS.begins(sentence) or (not words.isdisjoint(_SO) and _CIRCUMSTANCE.begins(sentence))
+    told = told or (has_cue and (_WRITTEN_IN.found_in(sentence) or _is_enough(sentence)))
+    told = told or (not _is_english(words) and _ABROAD.found_in(sentence))
+    return told and not _TOLD.found_in(sentence)
+
+
+def _is_enough(sentence: str) -> bool:
+    return _ANYWHERE.found_in(sentence) and not _OF_ONESELF.begins(sentence)
+
+
+def spelled_out(sentence: str) -> str:
+    """The sentence with what people abbreviate in a chat written out, which the patterns need not know."""
+    if not _SHORT.found_in(sentence):
+        return sentence
+    return _SHORT.compiled.sub(lambda found: _LONG[found[0].lower()], sentence)
 
 
 def outright(sentence: str) -> str:
@@ -140,6 +319,11 @@ def outright(sentence: str) -> str:
     return sentence[polite.end() :].rstrip(" ?？") if polite else sentence
 
 
+def asks_for_good(order: str) -> bool:
+    """True if what a polite question asks for holds for good: "stop adding comments", not "sort the branches"."""
+    return _ORDERS.begins(order) or _ABROAD.found_in(order) or _EAST.found_in(order)
+
+
 def allows_again(sentence: str) -> bool:
     """True if the sentence says that something is fine after all: it ends what forbids that, and nothing else."""
     if sentence.isascii() and (words := _words(sentence)).isdisjoint(_FINE_CUES) and _is_english(words):
@@ -149,7 +333,7 @@ def allows_again(sentence: str) -> bool:
 
 def forbids(rule: str) -> bool:
     """True if the rule says that there is to be none of something: "no emojis pls"."""
-    return _NONE_OF.found_in(rule)
+    return _ENDS.found_in(rule) or _NONE_OF.found_in(rule)
 
 
 def slot(rule: str) -> str:
@@ -219,3 +403,12 @@ _KNOWN_BY = 12
 def tells_a_story(sentence: str) -> bool:
     """True if a sentence that is not English tells what happened."""
     return _TOLD.found_in(sentence)
+
+
+def is_of_a_product(sentence: str) -> bool:
+    """True if a sentence says what a product is to do or what a program complains of, and nothing of how to work."""
+    if _COMPLAINS.match(sentence) is not None:
+        return True
+    if sentence.isascii() and (words := _words(sentence)).isdisjoint(_PRODUCT_CUES) and _is_english(words):
+        return False
+    return _PRODUCT.found_in(sentence)

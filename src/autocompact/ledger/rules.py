@@ -1,10 +1,10 @@
 """Rules: standing instructions, prohibitions, permissions, preferences and deadlines.
 
-A rule holds until it is withdrawn, so it must stand in every later context. A sentence of a user is told to be one by weighing its
-cues (`autocompact.ledger.cues`, `autocompact.ledger.rule_weights`): people tell rules as facts, as wishes and as conditions, and say
-"always" and "never" of what is none. The sentences of a long file of instructions have to say plainly that they last.
+A rule holds until it is withdrawn, so it must stand in every later context. It is told by its form: a command or a demand
+together with words that make it last (always, never, from now on, every, before you ...), a prohibition, something that
+needs asking first, or a date by which something must be there. A command without such words is a request for once.
 
-The words and forms are listed for English, German, French, Spanish, Portuguese, Italian, Chinese, Japanese, Korean and Russian.
+The forms are listed for English, German, French, Spanish, Portuguese, Italian, Chinese, Japanese, Korean and Russian.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ from autocompact.ledger.clipping import clipped
 from autocompact.ledger.conventions import (
     FUNCTION,
     allows_again,
+    asks_for_good,
     clauses,
     forbids,
     handed_over,
+    is_of_a_product,
     outright,
     own_words,
     replaced,
     slot,
+    spelled_out,
+    states_convention,
     taken_back,
     tells_a_story,
 )
-from autocompact.ledger.cues import BIT, cues
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.passages import Passage, passages, sentences
-from autocompact.ledger.rule_weights import odds
 from autocompact.ledger.scan import Said, Speaker
 from autocompact.ledger.wrapping import holds_instructions
 
@@ -49,12 +51,6 @@ _QUOTED = re.compile(
     r"^[ \t]*(?:[-*•]|\d{1,3}[.)])?[ \t]*[\"“„«「]([^\n]{1,2000}?)[\"”“»」][ \t]*$", re.MULTILINE
 )
 """A line of a summary that says nothing but what somebody said: the user, as no one else is told so."""
-
-LEAST = 0.8
-"""Log-odds beyond which a sentence is taken for a rule: of those that are none, few may be."""
-
-MOST_OF_FORM = 4.0
-"""How far the form of an order that lasts, or of a prohibition, raises the log-odds of what is none by its words."""
 
 MOST = 200
 """Rules in force at a time: each new one is compared with all of them."""
@@ -127,6 +123,13 @@ _PERMITS = LazyPattern(
     r"|你?(?:现在)?可以|允许|无需(?:再)?问|(?:ても|でも)(?:いい|よい|構いません|大丈夫)|許可します|해도 ?(?:돼|됩니다|좋)",
     re.IGNORECASE,
 )
+_DEADLINE = LazyPattern(
+    r"\b(?:deadline|due (?:on|by|date|in|at|today|tomorrow|monday|tuesday|wednesday|thursday|friday)|no later than|(?:by|until|before) (?:the end of |end of |next |this )?(?:today|tonight|tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|eod|cob|january|february|march|april|may \d|june|july|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th)?\b(?! ?(?:%|\w*(?:minutes?|hours?|hrs?|days|weeks|months|years|percent|points|times|people|items|steps|px|mb|gb|kb|ms|x)\b))|\d{4}-\d\d)"
+    r"|(?:freeze|demo|release|launch|meeting|presentation|cutover) (?:is|starts|begins|will be) (?:on|at|in|today|tomorrow|next)|bis (?:spätestens |zum |nächsten |kommenden |heute|morgen|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|ende)\w*|spätestens|frist|abgabe|avant (?:le |lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|demain|ce soir)|d'ici (?:à )?(?:lundi|mardi|mercredi|jeudi|vendredi|demain|la fin|le)|au plus tard|date limite|échéance"
+    r"|antes (?:del|de) (?:lunes|martes|miércoles|jueves|viernes|sábado|domingo|mañana|las|\d)|a más tardar|fecha límite|para (?:el )?(?:lunes|martes|miércoles|jueves|viernes|mañana)|prazo|até (?:amanhã|segunda|terça|quarta|quinta|sexta|\d)|entro (?:il|domani|luned|marted|mercoled|gioved|venerd)|scadenza|срок|до (?:понедельника|вторника|среды|четверга|пятницы|завтра|конца))\b"
+    r"|截止|(?:之前|以前|前)(?:必须|要|需)?(?:完成|交|提交|上线)|最晚|最迟|期限|締め?切|まで(?:に)|마감|까지",
+    re.IGNORECASE,
+)
 # In the three patterns below a hyphen after "ok" is an item's mark and nothing else: read in two ways, "ok-ok-ok ..." would
 # take time exponential in its length.
 _IMPERATIVE = LazyPattern(
@@ -139,6 +142,24 @@ _MUSES = LazyPattern(
     r"|\b(?:ich glaube|ich denke|vielleicht|je pense|peut-être|creo que|quizás?|tal vez)\b|我觉得|也许|可能|かもしれ|と思う|と思います",
     re.IGNORECASE,
 )
+_STYLE = LazyPattern(
+    r"(?:(?:ok(?:ay)?|please|and|also|then|so|but|just|btw|by the way|important|note|reminder|remember|rule|one more thing|additionally)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*"
+    r"(?:only \w+|stop \w+ing\b|treat \w+.{0,60}\bas\b|use (?:\S+ ){1,4}(?:instead of|rather than|not|over|only|for (?:all|every|each|any))\b"
+    r"|(?:use|write|keep|name|format|follow|prefer|sign|prefix|tag|quote|cite|indent|spell|capitali[sz]e|comment|document|translate|address|round|limit|cap|mock|pin|store|log|put|mark|wrap|sort)\b(?! (?:this|that|it|the [^.!?]{2,30}? (?:in|into|to)\b))[^.!?]{0,120}\b(?:all|every(?:where|thing)?|each|any|(?:commit )?messages|comments|names?|identifiers|tests|functions|files|docs|documentation|documents|branches|keywords|dates|numbers|spelling|style)\b(?!/)"
+    r"|(?!(?:i|we|it|he|she|they|the|my|his|her|this|that|there|you)\b)\w+ [^.!?]{2,80}\b(?:before|after|on|with|for|in|at) (?:each|every)\b|(?:when(?:ever)?|if|before|after|once|each time|wherever) (?:you|we|an?|any|\w+ing(?= \w))\b[^.!?]{2,120}, ?(?:please |then |always |first )?(?:do|don't|never|ask|make sure|ensure|try|run|use|stop|wait|tell|check|write|add|keep|put|say|inspect|verify|leave|open|commit|explain|give|conduct|start|prefer|update|report|note|mark)\b"
+    r"|(?:when(?:ever)?|each time|every time|wherever) (?:the|my|our)\b[^.!?,]{2,80}, ?(?:please |then |always |first )?(?:do|don't|never|ask|make sure|ensure|try|run|use|stop|wait|tell|check|write|add|keep|put|say)\b"
+    r"|no (?!problem|worries|idea|need|thanks|way|rush|fixes)(?:new |more |extra |external |additional )?[a-z]{4,}(?: please)?[.!]?$|(?:verwende|benutze|nutze|schreib\w*|halte|nenne|formatiere|bevorzuge)\b[^.!?]{2,100}\b(?:immer|alle[nsr]?|jede[rsn]?|nur|statt|überall)\b|(?:bitte )?kein\w* [^.!?]{3,60}[.!]?$"
+    r"|(?:utilise[zr]?|écri[st]\w*|garde[zr]?|nomme[zr]?|préfère[zr]?)\b[^.!?]{2,100}\b(?:toujours|tou(?:s|tes?|t)|chaque|plutôt|uniquement|partout|au lieu)\b|(?:pas de|aucun\w*) [^.!?]{3,60}$"
+    r"|(?:usa|utiliza|escribe|mantén|nombra|prefiere)\b[^.!?]{2,100}\b(?:siempre|tod[oa]s|cada|s[oó]lo|en lugar|en vez)\b|(?:sin|nada de|ning[uú]n\w*) [^.!?]{3,60}$)",
+    re.IGNORECASE,
+)
+_GENERIC = LazyPattern(
+    r"(?:(?:ok(?:ay)?|please|and|also|but|note|rule)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*(?:(?:all|every|each|any|no) (?!(?:of )?(?:this|these|those|that|it|tests? (?:fail|pass))\b)[a-z-]+(?: [a-z-]+)?"
+    r"|(?:(?:new|public|our|unit|integration|the) )*(?:functions|methods|classes|modules|files|tests|commits|commit messages|messages|branches|branch names|names|variables|constants|comments|docstrings|docs|pull requests|prs|merges|releases|migrations|endpoints|routes|types|imports|errors|exceptions|logs|secrets|dependencies|prices|answers|replies|agents|workers|headings|titles|paths))"
+    r" (?:should|must|have to|has to|need to|needs to|may|shall|are to|go|live|belong|end|start|use)\b"
+    r"|(?:toutes? les|tous les|les) [^.!?]{2,50} doivent\b|(?:tod[oa]s l[oa]s|l[oa]s) [^.!?]{2,50} deben\b|(?:alle|die) [^.!?]{2,50} (?:müssen|sollen|dürfen)\b|\w+ case (?:on|in|for)\b",
+    re.IGNORECASE,
+)
 _NOT_A_RULE = LazyPattern(
     r"^(?:i|we|it|this|that|there|they|he|she|what|why|how|when|where|who|is|are|was|were|did|does|do you|do we|can you|could you|would you|will you|have you|has|hmm+|yes|no|nope|thanks|thank you)\b(?!.*\b(?:must|prefer|want you|never|always|need you to|convention|only use|should|without|approval|permission|deadline|due)\b)",
     re.IGNORECASE,
@@ -149,7 +170,7 @@ _WITHDRAWS = LazyPattern(
     r"|不再|不用再|忘(?:掉|了)|取消|现在可以|もう(?:必要|いい|しなくて)|忘れて|やめて(?:いい|よい)|今は(?:ても)?いい|더 ?이상|이제 ?(?:해도|괜찮)",
     re.IGNORECASE,
 )
-_ANY_WORDS = any_of(_ASKS_FIRST, _STRONG, _PREFERS, _DEMANDS, _PERMITS, _WITHDRAWS)
+_ANY_WORDS = any_of(_ASKS_FIRST, _STRONG, _DEADLINE, _PREFERS, _DEMANDS, _PERMITS, _WITHDRAWS)
 """Most sentences have none of these words: one look for all of them spares the looks for each."""
 
 _LIST_OF_RULES = LazyPattern(
@@ -196,6 +217,10 @@ _DESCRIBES = LazyPattern(
 )
 """Words of a story, in which "always" and "never" say how things are."""
 
+_TELLS = LazyPattern(
+    r"\b(?:i|i've|i'm|we|we've|he|she|they) (?:\w+ly )?(?:\w+ed|was|were|had|have|aim|prefer|increase|try|love|hope|plan|will|'ll|went|got|am)\b|\b(?:would be|was|were|been|had) \w+(?:ed|en)\b|\b(?:was|were|had|if there's)\b",
+    re.IGNORECASE,
+)
 _ENGLISH = re.compile(
     r"\b(?:the|of|and|is|it|it's|my|you|with|for|that|this|was|i'm|i've|to|are|i|in|but|so)\b", re.IGNORECASE
 )
@@ -207,8 +232,15 @@ _ADDRESSES = LazyPattern(
     r"|(?:^|[,:;]\s*)(?:(?:always|never)(?!-|\s+\w*[^su\W]s\b)|immer|nie|niemals|stets|toujours|jamais|siempre|nunca|sempre|mai)\b",
     re.IGNORECASE,
 )
+_CLAUSES = re.compile(
+    r"[,:;.()—–]\s*(?:(?:and|but|so|then|now)\s+)?|\b(?:and|but|so|now|remember,?|please)\s+", re.IGNORECASE
+)
 _PASSING = LazyPattern(
     r"\b(?:until then|in the meantime|after all|this (?:one )?time|just (?:this )?once|bis dahin|en attendant|hasta entonces|mientras tanto|nel frattempo)\b|在那之前|それまで",
+    re.IGNORECASE,
+)
+_REPORTS = LazyPattern(
+    r"(?:my (?:goal|plan|aim|hope|idea)|if i|even if|some days|i|we|oh|it|there|they|he|she|yes|yeah|yep|hmm+|this|that|these|those|basically|despite|however|plus|maybe|e\.g\.|for example)\b(?!.*\b(?:i (?:want|prefer)|must never|must always)\b)",
     re.IGNORECASE,
 )
 _PASTED = re.compile(r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|^\s*(?:[>$#+]|\d+:)\s|^\.\.\.|— [\d.,%]+ —")
@@ -236,6 +268,14 @@ _POINTS_BACK = LazyPattern(
 )
 """A rule about "it" or "them": the sentence before says what these are."""
 
+_SUBJECT = LazyPattern(
+    r"(?:(?:ok(?:ay)?|please|and|also|but|so|note|rule|remember)\b[,:!. —]*|\d+[.)]\s*|[-*•]\s*)*(?:you|we|everyone|everything|nobody|agents?|workers?|every|each|all|any|no|make sure|ensure|be sure|your|our|only|the (?:code|tests?|commits?|answers?|output|branch))\b",
+    re.IGNORECASE,
+)
+_ENGLISH_DEMAND = LazyPattern(
+    r"\b(?:must|have to|has to|shall|make sure|ensure|be sure to|required?|mandatory|not allowed|stick to|insist)\b",
+    re.IGNORECASE,
+)
 _ONCE = LazyPattern(
     r"\b(?:this (?:one )?time|just (?:this )?once|only (?:this )?once|for now|this once|diesmal|dieses eine mal|ausnahmsweise|cette fois|esta vez|por esta vez|desta vez|questa volta|в этот раз)\b"
     r"|这(?:一)?次|今回(?:だけ|は)|이번(?:만|에는)",
@@ -306,9 +346,7 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
             if len(said) > LONGEST or not told or (of_work and not _limits_work(told)):
                 continue
             under = f"{about}: " if about else ""
-            whole = f"{under}{told}"
-            stands = is_rule(whole, strict=strict) or (listed and _is_directive(told))
-            stands = stands or (bool(under) and _lasts_plainly(whole))
+            stands = is_rule(f"{under}{told}", strict=strict) or (listed and _is_directive(told))
             permits = not strict and (_permits(told) or allows_again(told))
             if stands or permits:
                 whole = f"{under}{said}"
@@ -388,7 +426,7 @@ def _is_directive(item: str) -> bool:
     if _STEPS.found_in(item):
         return False
     orders = _IMPERATIVE.begins(item) and not _EXPLAINS.match(item)
-    return orders or _PROHIBITS.found_in(item)
+    return orders or _PROHIBITS.found_in(item) or _has_form(item)
 
 
 def _permits(sentence: str) -> bool:
@@ -402,46 +440,74 @@ def _permits(sentence: str) -> bool:
 
 
 def is_rule(sentence: str, *, strict: bool = False) -> bool:
-    """True if the sentence is a standing instruction by its cues, or asks politely for what is one.
+    """True if the sentence has the form of a standing instruction, or asks politely for what has it."""
+    sentence = sentence if strict else spelled_out(sentence)
+    if not strict and (order := outright(sentence)) != sentence:
+        lasts = not sentence.rstrip().endswith(("?", "？")) or _STRONG.found_in(order) or asks_for_good(order)
+        return lasts and not _CASE.found_in(sentence) and is_rule(order)
+    if sentence.rstrip("\"')` ").endswith(("?", "？")) or len(sentence) < (9 if sentence.isascii() else 4):
+        return False
+    # most sentences have no such form: then what it must not be is not looked for
+    if sentence.count("`") % 2 or not _has_form_of_a_rule(sentence, strict=strict):
+        return False
+    if not strict and is_of_a_product(sentence):
+        return False
+    passes = _PASSING.found_in(sentence) and not _DEADLINE.found_in(sentence)
+    return not (passes or any(pattern.search(sentence) for pattern in (_MUSES, _PASTED, _CASE)))
 
-    Args:
-        sentence: of a user, or of a file of instructions.
-        strict: ask for words that say plainly that it lasts, as of a long file.
-    """
-    order = sentence if strict else outright(sentence)
-    if order.rstrip("\"')` ").endswith(("?", "？")) or len(order) < (9 if order.isascii() else 4):
-        return False
-    if sentence.count("`") % 2 or _PASTED.search(order) or _EXAMPLE.begins(order):
-        return False
+
+def _has_form_of_a_rule(sentence: str, *, strict: bool) -> bool:
+    if not _has_no_words(sentence) and _has_words_of_a_rule(sentence, strict=strict):
+        return True
+    prohibits = _PROHIBITS.found_in(sentence)
     if strict:
-        plain = _lasts_plainly(order) or (_PROHIBITS.found_in(order) and _LASTING.found_in(order))
-        return plain and not any(pattern.search(order) for pattern in (_MUSES, _CASE, _PASSING))
-    seen = cues(order) | (BIT["polite"] if order != sentence else 0)
-    if odds(seen) < LEAST - MOST_OF_FORM:  # so for most sentences, whose form need not be looked at
-        return False
-    return odds(seen | _of_form(order)) > LEAST and not _CASE.found_in(sentence)
-
-
-def cues_of(sentence: str, *, order: str) -> int:
-    """The cues of a sentence that asks for ``order``, which is the sentence itself unless it asks politely."""
-    return cues(order) | (BIT["polite"] if order != sentence else 0) | _of_form(order)
-
-
-def _of_form(order: str) -> int:
-    plain = BIT["plain"] if _lasts_plainly(order) else 0
-    return plain | (BIT["prohibits"] if _PROHIBITS.found_in(order) else 0)
-
-
-def _lasts_plainly(sentence: str) -> bool:
-    """True if it asks to be asked first, or orders with a word such as "always"."""
-    return not _has_no_words(sentence) and (
-        _ASKS_FIRST.found_in(sentence) or (_STRONG.found_in(sentence) and _is_order(sentence))
-    )
+        return prohibits and _LASTING.found_in(sentence)
+    has_form = prohibits or (not _REPORTS.begins(sentence) and _has_form(sentence))
+    return has_form or states_convention(sentence)
 
 
 @lru_cache(maxsize=256)
 def _has_no_words(sentence: str) -> bool:
     return _ANY_WORDS.rules_out(sentence)
+
+
+def _has_words_of_a_rule(sentence: str, *, strict: bool) -> bool:
+    if _ASKS_FIRST.found_in(sentence) or (_STRONG.found_in(sentence) and _is_order(sentence)):
+        return True
+    if strict:
+        return False
+    if (_DEADLINE.found_in(sentence) and _is_due(sentence)) or _PREFERS.found_in(sentence):
+        return True
+    return _LASTING.found_in(sentence) and not _REPORTS.begins(sentence) and _is_standing(sentence)
+
+
+def _is_standing(sentence: str) -> bool:
+    """True if a sentence with words that make it last allows or demands something."""
+    if _allows(sentence):
+        return True
+    demands = _DEMANDS.found_in(sentence) and not _NOT_A_RULE.begins(sentence)
+    return demands and _is_general(sentence)
+
+
+def _allows(sentence: str) -> bool:
+    """True if a clause begins with a permission; "any help you can give" allows nothing."""
+    return any(_PERMITS.begins(clause) for clause in _CLAUSES.split(sentence)) or (
+        not sentence.isascii() and _PERMITS.found_in(sentence)
+    )
+
+
+def _is_due(sentence: str) -> bool:
+    """True if the date is one by which something has to be there, not one that is told of."""
+    return not (_NOT_A_RULE.begins(sentence) or _TELLS.found_in(sentence))
+
+
+def _has_form(sentence: str) -> bool:
+    return _STYLE.begins(sentence) or _GENERIC.begins(sentence)
+
+
+def _is_general(sentence: str) -> bool:
+    """True if a demand is made of whoever works, or of everything of a kind; "X must sum all Y" is what X is to do."""
+    return not _ENGLISH_DEMAND.found_in(sentence) or _SUBJECT.begins(sentence) or _IMPERATIVE.begins(sentence)
 
 
 def _is_order(sentence: str) -> bool:
