@@ -6,16 +6,13 @@ that gives connections out by the transaction (PgBouncer) may stand between.
 
 from __future__ import annotations
 
-import math
 import os
 import socket
 import threading
-import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, LiteralString, cast
-from weakref import WeakKeyDictionary
 
 from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable
 from autocompact.runtime.extras import install_command
@@ -47,9 +44,6 @@ _HOW: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-
-_FRESH_SECONDS = 0.2
-"""A connection that answered so shortly ago is not asked whether it is there: no server restarts in that time."""
 
 _MIGRATING = 0x41435054
 """The advisory lock under which tables are made and changed."""
@@ -156,7 +150,6 @@ class Server:
         self.url = url
         self._patience = patience
         self._calls = threading.local()
-        self._answered: WeakKeyDictionary[psycopg.Connection[Any], float] = WeakKeyDictionary()
         self._pool = ConnectionPool(
             url.url,
             kwargs=_HOW,
@@ -188,8 +181,6 @@ class Server:
 
     def _check(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         """Ask a connection that the pool is about to lend whether it is still there, which a server that hangs never answers."""
-        if time.monotonic() - self._answered.get(connection, -math.inf) < _FRESH_SECONDS:
-            return
         with self._call().uses(connection):
             ConnectionPool.check_connection(connection)
 
@@ -208,7 +199,6 @@ class Server:
         """
         with self._errors(), self._pool.connection() as connection, self._call().uses(connection):
             yield PostgresConnection(connection)
-            self._answered[connection] = time.monotonic()
 
     @contextmanager
     def called(self, call: Call) -> Generator[None]:
