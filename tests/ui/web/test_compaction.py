@@ -276,6 +276,8 @@ def test_rules_are_listed_written_and_changed_and_the_meter_explains_its_thresho
     expect(new).to_have_value("")
     rule.fill("Call me Ada Lovelace.")
     rule.press("Enter")
+    expect(dialog.get_by_role("button", name="Save the change of: Call me Ada Lovelace.")).to_be_visible()
+    expect(rule).to_have_count(1)
     dialog.get_by_role("button", name="Write down: Never push without my approval.").click()
     expect(rule).to_have_count(2)
     shot(page, "rules")

@@ -120,9 +120,14 @@ class Rules:
 
     async def _change(self, before: str, changed: _Text) -> None:
         text = changed.text.strip()
+        if text and text != before:
+            # listed once: a list that is made anew takes the click that is on its way to the old one
+            await self._attempt(self._replace(before, text))
+
+    async def _replace(self, before: str, text: str) -> None:
         # the new one first: if it cannot be kept, the old one stays
-        if text and text != before and await self._attempt(self._session.pin(text)):
-            await self._unpin(before)
+        await self._session.pin(text)
+        await self._session.unpin(before)
 
     async def _attempt(self, work: Awaitable[object]) -> bool:
         try:
