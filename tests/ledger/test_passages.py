@@ -45,6 +45,9 @@ def test_rows_of_numbers_are_told_with_the_names_of_their_columns() -> None:
     assert _told(rows) == ["id — in — out: m1 — 3 — 24; m2 — 1 — 29"]
     # what a long heading would push out of the account says less than the columns
     assert _told(f"## {'A very long heading ' * 6}\n{rows}")[0].startswith("id — in — out: m1")
+    # and what long columns would push out says more than none
+    wide = rows.replace("| in |", f"| {'tokens that went in ' * 6} |")
+    assert _told(f"Three calls:\n\n{wide}") == ["Three calls: m1 — 3 — 24; m2 — 1 — 29"]
 
 
 def test_a_line_of_code_is_told_with_the_sentence_that_leads_to_it() -> None:

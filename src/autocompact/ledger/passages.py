@@ -106,7 +106,7 @@ def _headed(about: str, columns: str) -> str:
     if columns.count(CELL) < 2:
         return about
     both = f"{about} ({columns})" if about else columns
-    return both if len(both) < LONGEST_ABOUT else columns
+    return next((told for told in (both, columns) if len(told) < LONGEST_ABOUT), about)
 
 
 def sentences(text: str) -> list[str]:
