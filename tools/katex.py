@@ -4,7 +4,8 @@
 
 For another release, change `VERSION` and `INTEGRITY` (``npm view katex dist.integrity``), run it, and write the digest that it
 prints into `DIGEST`. Of KaTeX's fonts only WOFF2 is taken: every browser that the page works in reads it. Their licence is not
-in the package, only named in their metadata: ``fonts/OFL.txt`` is written by us, and stays.
+in the package, only named in their metadata: ``fonts/OFL.txt`` is written by us, and stays. So is
+``LICENSE-mhchem``: its source names the licence of MathJax's mhchem, from which it derives.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from pathlib import Path
 
 VERSION = "0.19.1"
 INTEGRITY = "sha512-jG8uKntjSEcm2EpQOh0XturpPuuC9r3Sq5HLHdsFdWZT27E672SF19QEi+of0/YeOy15lDgRhKvr5614uRrEfA=="
-DIGEST = "22a89b1339e85aee04d0a1d86b96d3047b78b3b333d61dc005ac8ecea0b9c564"
+DIGEST = "a67c4cfa38727e2b753622da6d4a3f77ac6f40bf678f47f7293cf8e17f887c5c"
 """SHA-256 of what is shipped (`digest`); a test compares it."""
 
 FOLDER = Path(__file__).parents[1] / "src" / "autocompact" / "ui" / "web" / "assets" / "katex"
-_TAKEN = re.compile(r"package/(?:LICENSE|dist/(?:katex\.min\.(?:js|css)|fonts/\w+-\w+\.woff2))")
+_TAKEN = re.compile(
+    r"package/(?:LICENSE|dist/(?:katex\.min\.(?:js|css)|contrib/mhchem\.min\.js|fonts/\w+-\w+\.woff2))"
+)
+_FOLDERS = re.compile("^package/(?:dist/)?(?:contrib/)?")
 _OTHER_FONTS = re.compile(rb',url\([\w/.-]+\.(?:woff|ttf)\) format\("\w+"\)')
 
 
@@ -39,17 +43,17 @@ def main() -> None:
         found = f"sha512-{base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode()}"
         if found != INTEGRITY:
             raise SystemExit(f"katex {VERSION} is not what INTEGRITY says: {found}")
-        for old in (*FOLDER.glob("katex.min.*"), *FOLDER.glob("fonts/*.woff2")):
+        for old in (*FOLDER.glob("*.min.*"), *FOLDER.glob("fonts/*.woff2")):
             old.unlink()
         with tarfile.open(packed) as archive:
             for member in archive:
                 if _TAKEN.fullmatch(member.name) and (content := archive.extractfile(member)):
-                    _write(FOLDER / re.sub("^package/(?:dist/)?", "", member.name), content.read())
+                    _write(FOLDER / _FOLDERS.sub("", member.name), content.read())
     sys.stdout.write(f"{digest()}\n")
 
 
 def add_to(bill: Path) -> None:
-    """Add KaTeX and its fonts to the components of a bill of materials (CycloneDX)."""
+    """Add KaTeX, its mhchem and its fonts to the components of a bill of materials (CycloneDX)."""
     content = json.loads(bill.read_bytes())
     content["components"].append(
         {
@@ -57,7 +61,7 @@ def add_to(bill: Path) -> None:
             "name": "katex",
             "version": VERSION,
             "purl": f"pkg:npm/katex@{VERSION}",
-            "licenses": [{"expression": "MIT AND OFL-1.1"}],
+            "licenses": [{"expression": "MIT AND Apache-2.0 AND OFL-1.1"}],
         }
     )
     bill.write_text(json.dumps(content, indent=2), encoding="utf-8")

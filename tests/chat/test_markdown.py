@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -220,6 +221,53 @@ def test_a_formula_is_given_to_be_drawn_and_what_is_around_it_stays(text: str, a
     assert Tags(html).words.replace("a^2", "").split() == around.split()
 
 
+@pytest.mark.parametrize(
+    ("text", "formula", "around"),
+    [
+        (
+            "\\begin{align}\na &= b \\\\\n- c\n\\end{align}",
+            "\\begin{align}\na &= b \\\\\n- c\n\\end{align}",
+            "",
+        ),
+        ("So:\n\\begin{equation*}\na\n\n= b\n\\end{equation*}\nholds", None, "So: holds"),
+        ("- So:\n  \\begin{gather}a\\end{gather}\n- next", None, "So: next"),
+        (r"so \begin{CD}A @>>> B\end{CD} holds", None, "so holds"),
+        (r"\begin{cases} a & \begin{cases} b \end{cases} \\ c \end{cases}", None, ""),
+        (r"\begin{alignat}{2}a\end{alignat} (1)", None, "(1)"),
+    ],
+)
+def test_an_environment_of_latex_is_a_formula_with_its_own_words(
+    text: str, formula: str | None, around: str
+) -> None:
+    html = safe_html(text)
+    (drawn,) = re.findall('<code class="math">(.*?)</code>', html, re.DOTALL)
+    assert 'class="formula environment"' in html
+    assert unescape(drawn) in text
+    assert formula is None or unescape(drawn) == formula
+    assert Tags(html).words.replace(unescape(drawn), "").split() == around.split()
+    check(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\begin{itemize}a\end{itemize}",
+        r"\begin{align}a\end{gather}",
+        r"\begin{align} \end{align}",
+        r"`\begin{align}a\end{align}`",
+        "```latex\n\\begin{align}\na\n\\end{align}\n```",
+        r"\beginning and \begin{align}",
+    ],
+)
+def test_what_only_looks_like_an_environment_is_none(text: str) -> None:
+    assert "formula" not in safe_html(text)
+
+
+def test_environments_that_never_end_hold_up_nothing() -> None:
+    text = (r"\begin{align}" * 2 + r"a\end{align}") * 200
+    assert len(FORMULA.findall(safe_html(text))) == 200
+
+
 def test_the_lines_of_a_formula_are_no_list() -> None:
     html = safe_html("So:\n\\[\na\n- b\n+ c\n\\]")
     assert FORMULA.findall(html) == ["a\n- b\n+ c"]
@@ -239,6 +287,7 @@ def test_an_opening_mark_alone_is_no_formula(text: str) -> None:
         ("1. So:\n   $$\n   a < b", ["a &lt; b"]),
         ("$$", [""]),
         ("- \\[\n  a\n\nb", ["a"]),
+        ("So:\n\\begin{align}\na\n- b", ["\\begin{align}\na\n- b"]),
     ],
 )
 def test_a_formula_that_still_comes_is_shown_as_it_is_written(text: str, so_far: list[str]) -> None:

@@ -22,8 +22,9 @@ _HEAD = """\
 <!-- Written from the installed packages (make docs). -->
 
 autocompact is under the MIT licence. It contains [KaTeX](https://katex.org), which draws the formulas of the chat page (MIT), with
-KaTeX's fonts (SIL Open Font License 1.1); `tools/katex.py` has their version and hash. It installs these packages, none of which it
-contains; versions and hashes of all are in `uv.lock`. `make wheel` writes a bill of materials (CycloneDX) beside the wheel.
+its mhchem for chemistry (MIT and Apache License 2.0) and its fonts (SIL Open Font License 1.1); `tools/katex.py` has their version
+and hash. It installs these packages, none of which it contains; versions and hashes of all are in `uv.lock`. `make wheel` writes a
+bill of materials (CycloneDX) beside the wheel.
 """
 _NEWER = {"python_version": "3.12"}
 """What a framework of an extra may need, while autocompact itself runs on an older one."""

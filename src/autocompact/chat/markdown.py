@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 from itertools import pairwise
@@ -54,6 +55,11 @@ _LONGEST_FORMULA = 4 * MOST
 """Characters after which no closing mark is looked for."""
 _ENDS_LINE = re.compile(r"[ \t]*(?:\n|$)")
 _CLOSINGS = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
+_ENVIRONMENT = re.compile(
+    r"\\begin\{((?:equation|align|alignat|flalign|gather|multline|eqnarray|[pbBvV]?matrix)\*?|displaymath|CD|aligned|alignedat|"
+    r"gathered|split|d?cases|smallmatrix)\}"
+)
+"""Beginning of an environment of LaTeX that is a formula without any marks around it."""
 _NESTING = 20
 """Quotes and lists within each other: deeper ones are shown as text."""
 
@@ -127,7 +133,7 @@ def _in_path(state: StateInline, silent: bool) -> bool:
 def _formulas(parser: MarkdownIt) -> None:
     r"""Formulas between ``\(`` and ``\)``, ``\[`` and ``\]``, ``$`` and ``$``, ``$$`` and ``$$``, as models write them.
 
-    One that is to be displayed stands on lines of its own, with or without an empty line before, or among words.
+    So are environments such as ``\begin{align}``, which need no marks. One that is to be displayed stands on lines of its own, with or without an empty line before, or among words.
     """
     from mdit_py_plugins.dollarmath import dollarmath_plugin
 
@@ -140,18 +146,53 @@ def _formulas(parser: MarkdownIt) -> None:
     parser.block.ruler.before("fence", "formula", _formula_block, {"alt": _INTERRUPTED})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opening:
+    """How a formula begins, and what closes it; an environment's own words are part of the formula."""
+
+    mark: str
+    closing: str
+    environment: bool = False
+
+    def content(self, whole: str) -> str:
+        """The formula in its text with both marks, or with the first alone where the other is still to come."""
+        return whole if self.environment else whole[len(self.mark) :].removesuffix(self.closing)
+
+
+def _opening(text: str, at: int) -> _Opening | None:
+    mark = text[at : at + 2]
+    if mark in _CLOSINGS:
+        return _Opening(mark=mark, closing=_CLOSINGS[mark])
+    if mark == "\\b" and (found := _ENVIRONMENT.match(text, at)):
+        return _Opening(mark=found[0], closing=f"\\end{{{found[1]}}}", environment=True)
+    return None
+
+
+def _closed_at(text: str, opening: _Opening, *, begin: int) -> int:
+    """Index of the mark that closes a formula, -1 if there is none. Environments of one name may stand within each other."""
+    depth, at = 1, begin + len(opening.mark)
+    while 0 < depth <= _NESTING:
+        closed = text.find(opening.closing, at, begin + _LONGEST_FORMULA)
+        if closed < 0:
+            return -1
+        depth += text.count(opening.mark, at, closed) - 1 if opening.environment else -1
+        at = closed + len(opening.closing)
+    return -1 if depth else at - len(opening.closing)
+
+
 def _bracketed_formula(state: StateInline, silent: bool) -> bool:
-    opening = state.src[state.pos : state.pos + 2]
-    if opening[:1] != "\\" or opening not in _CLOSINGS:
+    opening = _opening(state.src, state.pos) if state.src[state.pos] == "\\" else None
+    if opening is None:
         return False
-    end = state.src.find(_CLOSINGS[opening], state.pos + 2, state.pos + _LONGEST_FORMULA)
-    content = state.src[state.pos + 2 : end]
-    if end < 0 or not content.strip():
+    closed = _closed_at(state.src, opening, begin=state.pos)
+    if closed < 0 or not state.src[state.pos + len(opening.mark) : closed].strip():
         return False
+    end = closed + len(opening.closing)
     if not silent:
-        token = state.push("math_inline" if opening == "\\(" else "math_inline_double", "math", 0)
-        token.content = content
-    state.pos = end + 2
+        token = state.push("math_inline" if opening.mark == "\\(" else "math_inline_double", "math", 0)
+        token.content = opening.content(state.src[state.pos : end])
+        token.meta["environment"] = opening.environment
+    state.pos = end
     return True
 
 
@@ -165,27 +206,37 @@ def _formula_block(state: StateBlock, first: int, *rest: int) -> bool:
     """
     end, silent = rest
     begin = state.bMarks[first] + state.tShift[first]
-    opening = state.src[begin : begin + 2]
-    if opening not in ("\\[", "$$") or state.is_code_block(first):
+    opening = _opening(state.src, begin)
+    if opening is None or opening.mark == "\\(" or state.is_code_block(first):
         return False
-    closed = state.src.find(_CLOSINGS[opening], begin + 2, begin + _LONGEST_FORMULA)
+    closed = _closed_at(state.src, opening, begin=begin)
     if closed < 0 and state.env.get("growing"):
         if not silent:
             _open_formula(state, first, end)
         return True
-    if closed <= begin + 2 or not _ENDS_LINE.match(state.src, closed + 2):
-        return False  # words follow: they and it are a paragraph
-    last = first
-    while state.eMarks[last] < closed:
-        last += 1
-        if last >= end or state.sCount[last] < state.blkIndent:
-            return False
+    ends = _ENDS_LINE.match(state.src, closed + len(opening.closing))
+    if not ends or not state.src[begin + len(opening.mark) : max(closed, 0)].strip():
+        return False  # where words follow, they and it are a paragraph
+    last = _line_of(state, closed, first=first, end=end)
+    if last is None:
+        return False
     if not silent:
         token = state.push("math_block", "math", 0)
-        token.content = state.getLines(first, last + 1, state.sCount[first], False).strip()[2:-2]
+        token.content = opening.content(state.getLines(first, last + 1, state.sCount[first], False).strip())
+        token.meta["environment"] = opening.environment
         token.map = [first, last + 1]
         state.line = last + 1
     return True
+
+
+def _line_of(state: StateBlock, place: int, *, first: int, end: int) -> int | None:
+    """Line with the character at ``place``; None if the list or quote of the line ``first`` ends before."""
+    for line in range(first, end):
+        if line > first and state.sCount[line] < state.blkIndent:
+            return None
+        if state.eMarks[line] >= place:
+            return line
+    return None
 
 
 def _open_formula(state: StateBlock, *lines: int) -> None:
@@ -195,7 +246,9 @@ def _open_formula(state: StateBlock, *lines: int) -> None:
     while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
         last += 1
     token = state.push("open_formula", "", 0)
-    token.content = state.getLines(first, last, state.sCount[first], False).strip()[2:]
+    so_far = state.getLines(first, last, state.sCount[first], False).strip()
+    opening = _opening(so_far, 0)
+    token.content = opening.content(so_far) if opening else so_far
     state.line = last
 
 
@@ -257,7 +310,7 @@ class _Writing:
             case "paragraph_open" | "paragraph_close" if token.hidden:
                 return "\n"
             case "math_block" | "open_formula":
-                return f'<div class="formula" tabindex="0">{self._formula(token)}</div>\n'
+                return f'<div class="{_formula_class(token)}" tabindex="0">{self._formula(token)}</div>\n'
             case "footnote_open":
                 self._within += 1
                 return f'<li value="{int(token.meta["id"]) + 1}" dir="auto">'
@@ -314,7 +367,9 @@ class _Writing:
     def _math(self, token: Token) -> str:
         """A formula among words."""
         html = self._formula(token)
-        return html if token.type == "math_inline" else f'<span class="formula" tabindex="0">{html}</span>'
+        if token.type == "math_inline":
+            return html
+        return f'<span class="{_formula_class(token)}" tabindex="0">{html}</span>'
 
     def _formula(self, token: Token) -> str:
         latex = token.content.strip()
@@ -344,6 +399,11 @@ class _Writing:
         if any(self._links) or not safe_link(url):
             return escape(label)
         return f"{_anchor(url)}{escape(label)}</a>"
+
+
+def _formula_class(token: Token) -> str:
+    """Class of what is around a displayed formula: what is copied of an environment has no marks around it."""
+    return "formula environment" if token.meta.get("environment") else "formula"
 
 
 def _is_number(text: str) -> bool:

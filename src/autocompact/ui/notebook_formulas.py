@@ -19,7 +19,11 @@ _ENVIRONMENTS = {
     "alignat*": "align*",
     "alignedat": "align*",
     "dcases": "cases",
+    "displaymath": "equation*",
     "eqnarray": "align*",
+    "eqnarray*": "align*",
+    "flalign": "align*",
+    "flalign*": "align*",
     "gather": "matrix",
     "gather*": "matrix",
     "gathered": "matrix",
@@ -28,6 +32,8 @@ _ENVIRONMENTS = {
 }
 """Environments that the converter does not know, and the one that looks most like it."""
 _ENVIRONMENT = re.compile(r"\\(?P<end>begin|end)\{(?P<name>[a-z]+\*?)\}(?:(?<=at\}|t\*\})\{\d+\})?")
+_UNKNOWN = re.compile(r"\\(?:ce|pu)(?![a-zA-Z])|\\begin\{CD\}")
+"""Chemistry and diagrams, which the converter takes for words and signs in a row."""
 _ARG = re.compile(r"\\arg(?![a-zA-Z])")
 _LIMITS = frozenset("lim max min sup inf limsup liminf argmax argmin det gcd Pr ⋃ ⋂ ⋁ ⋀ ⨁ ⨂ ∐".split())
 """Operators that have their limits below and above in a displayed formula."""
@@ -56,7 +62,7 @@ def formula_html(latex: str, block: bool) -> str:
     from latex2mathml.converter import convert_to_element
 
     source = f"<code>{escape(latex)}</code>"
-    if _depth(latex) > DEEPEST:
+    if _depth(latex) > DEEPEST or _UNKNOWN.search(latex):
         return source
     try:
         made: Element = convert_to_element(_known(latex), display="block" if block else "inline")

@@ -60,7 +60,17 @@ def test_limits_stand_below_their_operator(latex: str, drawn: str) -> None:
     assert "<munder" not in words_html(f"among words ${latex}$")
 
 
-@pytest.mark.parametrize("latex", [r"\frac{", "{" * 50 + "}" * 50])
+@pytest.mark.parametrize("name", ["align", "equation", "gather", "eqnarray*", "flalign", "displaymath"])
+def test_an_environment_needs_no_marks(name: str) -> None:
+    html = words_html(f"So:\n\\begin{{{name}}}\nx = y\n\\end{{{name}}}")
+    assert "<mi>x</mi><mo>=</mo><mi>y</mi>" in html
+    assert "\\begin" not in html
+    assert "&amp;" not in html
+
+
+@pytest.mark.parametrize(
+    "latex", [r"\frac{", "{" * 50 + "}" * 50, r"\ce{2H2 + O2 -> 2H2O}", r"\begin{CD}A @>>> B\end{CD}"]
+)
 def test_what_is_no_formula_is_shown_as_it_was_written(latex: str) -> None:
     html = words_html(f"$$\n{latex}\n$$")
     assert "<math" not in html

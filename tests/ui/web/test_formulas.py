@@ -29,6 +29,29 @@ WRITTEN = [
     "\\begin{aligned}a &= b \\label{eq:a_1} \\\\ &= c\\end{aligned}",
     r"z \tag{1}",
 ]
+ENVIRONMENTS = """\
+So:
+\\begin{align}
+a &= b \\\\
+- c &= d
+\\end{align}
+and \\begin{equation} E = mc^2 \\end{equation} then
+
+\\begin{multline*}
+e + f
+\\end{multline*}
+
+\\begin{flalign*}
+g &= h
+\\end{flalign*}
+"""
+CHEMISTRY = """\
+Water is $\\ce{H2O}$, and
+
+$$\\ce{SO4^2- + Ba^2+ -> BaSO4 v}$$
+
+takes $\\pu{123 kJ//mol}$.
+"""
 WIDE = " + ".join(f"a_{{{n}}}" for n in range(60))
 HOSTILE = (
     r"\href{javascript:alert(1)}{x}",
@@ -46,6 +69,12 @@ ENDLESS = r"\def\a{" + "x" * 2_000 + "}" + r"\a" * 900
 """It takes KaTeX minutes, with fewer macros than it allows by itself."""
 OUTSIDE = """() => [...document.querySelectorAll(".drawn-math *")].map((each) => each.getBoundingClientRect().height)
     .filter((height) => height > 2000).length"""
+NUMBERS = """() => [...document.querySelectorAll(".message.assistant .prose")].flatMap((prose) => {
+    // a number is drawn by a counter, which no script can read: count as the browser does
+    let number = getComputedStyle(prose).counterReset.includes("katexEqnNo") ? 0 : NaN;
+    return [...prose.querySelectorAll(".katex-html *")].filter((each) =>
+        getComputedStyle(each, "::before").counterIncrement.includes("katexEqnNo")).map(() => ++number);
+})"""
 WATCH = """() => {
     window.lost = [];
     window.seen = new Set();
@@ -100,6 +129,49 @@ def test_formulas_are_drawn_and_read_out_and_katex_comes_with_the_first(
         shot(page, "formulas-dark")
         assert page.evaluate(LOW_CONTRAST) == []
     context.close()
+
+
+def test_environments_are_drawn_without_marks_and_numbered_within_their_message(
+    visit: Visit, speaker: Speaker
+) -> None:
+    page = visit.page
+    for _ in range(2):
+        speaker.will_say(ENVIRONMENTS)
+        visit.ask("Formulas.")
+    last = page.locator(".message.assistant").last
+    expect(page.locator(".message .drawn-math .katex-display")).to_have_count(8)
+    expect(page.locator(".message code.math, .message .formula > code")).to_have_count(0)
+    expect(last.locator("li")).to_have_count(0)
+    assert page.evaluate(NUMBERS) == [1, 2, 3] * 2
+    shot(page, "formulas-environments")
+    copied = page.evaluate(SELECT)
+    assert "$" not in copied
+    for each in (
+        "\\begin{align}",
+        "\\end{align}",
+        "\\begin{equation} E = mc^2 \\end{equation}",
+        "\\begin{multline*}",
+    ):
+        assert each in copied
+
+
+def test_chemistry_is_drawn_and_its_part_of_katex_comes_with_the_first(
+    visit: Visit, speaker: Speaker
+) -> None:
+    page = visit.page
+    asked: list[str] = []
+    page.context.on("request", lambda request: asked.append(request.url))
+    speaker.will_say("$a$", CHEMISTRY)
+    visit.ask("Formulas.")
+    expect(page.locator(".message .drawn-math")).to_have_count(1)
+    assert not [url for url in asked if "mhchem" in url]
+    visit.ask("Chemistry.")
+    expect(page.locator(".message .drawn-math")).to_have_count(4)
+    expect(page.locator(".message .formula > code, .message code.math")).to_have_count(0)
+    words = page.locator(".drawn-math annotation").all_text_contents()
+    assert words[1:] == [r"\ce{H2O}", r"\ce{SO4^2- + Ba^2+ -> BaSO4 v}", r"\pu{123 kJ//mol}"]
+    expect(page.locator(".formula .drawn-math mover").first).to_be_attached()  # the arrow
+    shot(page, "formulas-chemistry")
 
 
 def test_a_drawn_formula_stays_while_more_of_the_answer_comes_and_one_that_comes_is_its_source(

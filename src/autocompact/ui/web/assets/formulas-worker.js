@@ -16,7 +16,17 @@ const OPTIONS = {
 };
 
 // What KaTeX does not know, and what looks most like it.
-const ENVIRONMENTS = { eqnarray: "align*", "eqnarray*": "align*", multline: "gather*", "multline*": "gather*" };
+const ENVIRONMENTS = {
+  displaymath: "equation*",
+  eqnarray: "align*",
+  "eqnarray*": "align*",
+  flalign: "align",
+  "flalign*": "align*",
+  multline: "gather*",
+  "multline*": "gather*",
+};
+const CHEMISTRY = /\\(ce|pu)(?![a-zA-Z])/;
+let chemistry = false; // the part of KaTeX that knows chemistry is there
 const known = (latex) =>
   latex.replace(/\\(begin|end)\{([a-z]+\*?)\}/g, (all, side, name) => (ENVIRONMENTS[name] ? `\\${side}{${ENVIRONMENTS[name]}}` : all));
 
@@ -24,6 +34,10 @@ addEventListener("message", ({ data: { key, latex, displayed } }) => {
   // names of formulas are for references, which a message has none of
   const macros = { "\\label": (context) => (context.consumeArgs(1), "") };
   try {
+    if (!chemistry && CHEMISTRY.test(latex)) {
+      importScripts("katex/mhchem.min.js");
+      chemistry = true;
+    }
     postMessage({ key, html: katex.renderToString(known(latex), { ...OPTIONS, displayMode: displayed, macros }) });
   } catch (error) {
     postMessage({ key, why: error.message.replace(/^KaTeX parse error: /, "").slice(0, 200) });

@@ -143,6 +143,7 @@
     const math = document.createElement("span");
     math.className = "drawn-math";
     math.dataset.latex = source.textContent;
+    math.dataset.mark = source.parentElement.matches(".environment") ? "" : isDisplayed(source) ? "$$" : "$";
     math.append(drawn.cloneNode(true));
     source.replaceWith(math);
     return math;
@@ -192,10 +193,7 @@
     copy.append(range.cloneContents());
     const formulas = copy.querySelectorAll(".drawn-math");
     if (!formulas.length) return;
-    for (const each of formulas) {
-      const mark = isDisplayed(each) || each.querySelector(".katex-display") ? "$$" : "$";
-      each.textContent = mark + each.dataset.latex + mark;
-    }
+    for (const each of formulas) each.textContent = each.dataset.mark + each.dataset.latex + each.dataset.mark;
     document.body.append(copy); // only what is laid out has lines
     event.clipboardData.setData("text/plain", copy.innerText);
     event.clipboardData.setData("text/html", copy.innerHTML);
