@@ -62,9 +62,11 @@ _CODED = (r"\u001", r"\x1", r"\e[", r"\033[", "\\\n", "\\\r\n")
 """What of `_BREAK` begins with a backslash, at each of which that stops: so these are looked for before it."""
 
 _PUBLIC_BLOCK = re.compile(
-    r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}(?:PUBLIC KEY|CERTIFICATE|CERTIFICATE REQUEST|CRL)-----(?:\s|\\[rnt]){1,20}+[A-Za-z0-9+/]{40}[A-Za-z0-9+/=\s\\]{1,40000}+-----END "
+    r"AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh|[GI]nNrLX)[A-Za-z0-9+/]{30,2000}+={0,3}|-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}(?:PUBLIC KEY|CERTIFICATE|CERTIFICATE REQUEST|CRL)-----(?:\s|\\[rnt]){1,20}+[A-Za-z0-9+/]{40}[A-Za-z0-9+/=\s\\]{1,40000}+-----END "
 )
-"""What everybody may read, in letters among which any name can stand by chance."""
+"""What everybody may read, in letters among which any name can stand by chance: also the public half of an SSH key."""
+
+_BEGINS_PUBLIC = ("-----BEGIN ", "AAAAB3Nz", "AAAAC3Nz", "AAAAE2Vj", "AAAAGnNr", "AAAAInNr")
 
 _ARGUMENTS = re.compile(
     r"\[\s{0,20}+(?:\\?[\"'][^\"'\\\n]{0,200}\\?[\"']\s{0,3}+,\s{0,20}+){1,40}+\\?[\"'][^\"'\\\n]{0,200}\\?[\"'],?\s{0,20}\]"
@@ -168,7 +170,7 @@ def _without(text: str, breaks: Sequence[tuple[int, int]], *, glue: str = "") ->
 def _spans(text: str) -> tuple[Span, ...]:
     markers = [match.span() for match in _MARKER.finditer(text)] if "[secret: " in text else []
     masked = _MARKER.sub(lambda match: "\0" * len(match[0]), text) if markers else text
-    if "-----BEGIN " in masked:
+    if any(each in masked for each in _BEGINS_PUBLIC):
         markers = sorted((*markers, *(match.span() for match in _PUBLIC_BLOCK.finditer(masked))))
         masked = _PUBLIC_BLOCK.sub(lambda match: "\0" * len(match[0]), masked)
     source = Source.of(masked, _ANCHORS)

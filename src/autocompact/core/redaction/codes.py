@@ -10,10 +10,11 @@ from autocompact.core.redaction.values import has_digit, is_code, wordlike
 
 _ONE = r"(?:\d{6,10}|\d{3,5}[ -]\d{3,5}|[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|(?=[a-z]{0,9}\d)[a-z0-9]{8,12})"
 _IN_LIST = (
-    r"(?:\d{6,10}|\d{3,5}[ -]\d{3,5}|[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|(?=[a-z]{0,15}\d)[a-z0-9]{8,16})"
+    r"(?:\d{6,10}|\d{3,5}[ -]\d{3,5}|[a-z0-9]{4,12}(?:-[a-z0-9]{4,12}){1,5}|(?=[a-z]{0,15}\d)[a-z0-9]{8,16})"
 )
 _GROUP = re.compile(r"[A-Za-z2-7]{4}")
-_ITEM = r"(?:[-*•>|]|\d{1,2}[.):\]])?[ \t|]{0,4}[\"'`]?"
+_ITEM = r"(?:(?:\d{1,5}\t[ \n]{0,8}){1,2}|[-*•>|]|\d{1,2}[.):\]])?[ \t|]{0,4}[\"'`]?"
+"""What stands before a code in a list; also the number of its line in a file, behind that of an empty one."""
 
 _CODE = r"(?:(?-i:[A-Z])-)?(?!(?:19|20)\d\d(?!\d))\d{4,8}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,3}"
 _IS = r"(?:[ ](?:is|ist|lautet|est|es|è|é)(?: (?:le|la|el|il|now|jetzt))?:?|[ ]?[:：=]|:[ ]?)[ \n]{1,3}[\"'`*]{0,2}"
@@ -43,13 +44,14 @@ CODES: tuple[Form, ...] = (
     form(
         "recovery codes",
         " code",
-        pattern=rf" codes?(?: are| is)?(?: for [^\s:]{{1,60}})?(?: ?\([^()\n]{{1,60}}\)|[ ][—–-][ ][^\n:]{{1,60}}\n)?[ ]?:?[ \n]{{0,4}}{_ITEM}(?P<s>{_ONE}(?:[\"'`]?(?:,|[ ]|\n)[ \n]{{0,6}}{_ITEM}{_ONE}){{0,20}})(?![\w-])",
+        pattern=rf" codes?(?: are| is)?(?: for [^\s:]{{1,60}})?(?: ?\([^()\n]{{1,60}}\)|[ ][—–-][ ][^\n:]{{1,60}}\n)?[ ]?:?[ \n]{{0,8}}{_ITEM}(?P<s>{_ONE}(?:[\"'`]?(?:,|[ ]|\n)[ \n]{{0,6}}{_ITEM}{_ONE}){{0,20}})(?![\w-])",
         line=r"(?i:(?<!\w)(?:backup|recovery|scratch|2fa|mfa|emergency|rescue|reserve))$",
         examples=(
             "backup codes: «12345679, 90651818»",
             "Recovery codes:\n«a1b2c-d3e4f\nb1c2d-e3f4a»",
             "Recovery codes:\n1. «a1b2-d3e4\n2. b1c2-e3f4»",
             "Backup codes for bob@acme.dev:\n  - «9078 5171\n  - 0866 3337»",
+            "     3\tGitHub recovery codes\n     4\t\n     5\t«<h4>a-b<h4>\n     6\t<h4>a-b<h4>\n     7\t<h4>a-b<h4>»\n     8\t",
             "emergency codes: «<h4>-<d4>-<h4>-1a2b, <h4>-<d4>-<h4>-2c3d»",
         ),
         others=("backup codes: none left", "recovery codes are shown once", "Recovery codes: 10 remaining"),
@@ -75,6 +77,7 @@ CODES: tuple[Form, ...] = (
         examples=(
             '{"recovery_codes": ["«a1b2-c3d4", "e5f6-07a8»"]}',
             "backupCodes = ['«<h16>»']",
+            '{"recovery_codes":["«<a8>x1-y2<a8>","<a8>x3-y4<a8>»"]}',
         ),
         others=('"recovery_codes": []', "recovery_codes: ['none']"),
         accept=_is_code,

@@ -162,8 +162,8 @@ _COOKIES = (
 _WORD = r"(?<![a-z])(?!(?:the|and|are|for|with|from|was|were|has|have|not|its|which|their|they|these|must|should|when|where|how|why)(?![a-z]))[a-zà-öø-ÿ]{3,8}"
 """A word of a seed phrase: none of the lists that wallets use has those that join a sentence."""
 _SEED = (
-    r"[\"'“]?(?:(?:[ ][^\n:=]{0,100})?[ \t]{0,3}[:=]|,[^\n:=]{0,60}(?=\n)|[ ](?:[^\n:=]{0,60}[ ])?(?:is|with|ist|lautet|est|es|é|è))?[ \t\n]{0,4}[\"'`“]?"
-    rf"(?P<s>(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}(?:(?:[ ]{{1,16}}|[ ]?[,\n][ ]{{0,4}})(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}){{11,23}})(?=[\"'`”.,]?[ ]?(?:\n|\\n|$|[\"'`”])|[.;][ ])"
+    r"[\"'“]?(?:(?:[ ][^\n:=]{0,100})?[ \t]{0,3}[:=]|,[^\n:=]{0,60}(?=\n)|[ ](?:[^\n:=]{0,60}[ ])?(?:is|with|ist|lautet|est|es|é|è))?[ \t\n]{0,4}\(?\\?[\"'`“]?"
+    rf"(?P<s>(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}(?:(?:[ ]{{1,16}}|[ ]?[,\n][ ]{{0,4}})(?:\d{{1,2}}[.):]?[ ]?)?{_WORD}){{11,23}})(?=[\"'`”.,]?[ ]?(?:\n|\\n|$|[\"'`”]|\\[\"'])|[.;][ ]|[ ][–—][ ])"
 )
 """Twelve to twenty-four words, also numbered, up to the end of their line or quotation."""
 _DISTINCT = 10
@@ -354,6 +354,8 @@ _PROGRAMS = (
                 "phrase",
                 (
                     "seed phrase: ",
+                    'Wallet.fromPhrase("',
+                    "meine Seed-Phrase ist ",
                     "Your recovery phrase is:\n",
                     '"passphrase": "',
                     "Secret phrase (write it down):\n\n",
@@ -366,7 +368,7 @@ _PROGRAMS = (
                     "wallet recovery words:\n1. ".replace("1. ", ""),
                 ),
             ),
-            ("mnemonic", ('MNEMONIC="', '"mnemonic": "', "mnemonic is ")),
+            ("mnemonic", ('MNEMONIC="', 'MNEMONIC=\\"', '"mnemonic": "', "mnemonic is ")),
             ("seed", ("WALLET_SEED=", "seed: ", "wallet seed is ")),
             ("wörter", ("Die 12 Wörter von meinem Ledger sind: ",)),
             ("mots", ("Les 12 mots du portefeuille : ",)),

@@ -106,10 +106,10 @@ _LEADS = LazyPattern(
 _ENGLISH = LazyPattern(r"pass|pwd?$|log|sign|cred|auth|unlock|wi|wlan|ssid|psk", re.IGNORECASE)
 _TRAILS = LazyPattern(r"[\"'`”»)]{0,2}[ ](?:as|als|comme|como|come|is|ist|est|es|è|é|\()[ ]?")
 _LABEL = LazyPattern(
-    r"(?:\\{0,3}[\"'][\w.-]{1,30}(?<!pass)(?<!word)(?<!secret)\\{0,3}[\"']\s{0,2}:\s{0,2}|(?<![?&])\w\w(?<!pw)(?<!wd)(?<!rd)(?<!ss)=|(?-i:ID|Id|_id|[hH]ash|[vV]ersion):\s{1,8})\\{0,3}[\"']?$",
+    r"(?:\\{0,3}[\"'][\w.-]{1,30}(?<!pass)(?<!word)(?<!secret)\\{0,3}[\"']\s{0,2}:\s{0,2}|\bclass(?:Name)?=|(?<![?&])\w\w(?<!pw)(?<!wd)(?<!rd)(?<!ss)=|(?-i:ID|Id|_id|[hH]ash|[vV]ersion):\s{1,8})\\{0,3}[\"']?$",
     re.IGNORECASE,
 )
-"""Another name that has the value: ``"sha": "…"``."""
+"""Another name that has the value: ``"sha": "…"``, ``class="…"``."""
 _NOT_FOLLOWED = LazyPattern(r"[(\[{=]|[ ]?=|::|->")
 _SOLE = LazyPattern(r"[ \t>]*(?P<number>\d{1,6}[ \t]+)?(?P<value>[^\s\"'`(){}\[\]<>,;=]{7,64})[ \t\r]*$")
 _GOES_ON = LazyPattern(r"[A-Za-z0-9]|[_/+.-][^\W_]")
