@@ -52,6 +52,14 @@ $$\\ce{SO4^2- + Ba^2+ -> BaSO4 v}$$
 
 takes $\\pu{123 kJ//mol}$.
 """
+STACKED = (
+    r"\underset{x}{\arg\max}",
+    r"\overset{!}{=}",
+    r"a \stackrel{\text{def}}{=} b",
+    r"a \bmod n",
+    r"\mathop{\sum\sum}_i",
+    "a\x0b < b",
+)
 WIDE = " + ".join(f"a_{{{n}}}" for n in range(60))
 HOSTILE = (
     r"\href{javascript:alert(1)}{x}",
@@ -143,6 +151,9 @@ def test_environments_are_drawn_without_marks_and_numbered_within_their_message(
     expect(page.locator(".message code.math, .message .formula > code")).to_have_count(0)
     expect(last.locator("li")).to_have_count(0)
     assert page.evaluate(NUMBERS) == [1, 2, 3] * 2
+    assert not page.locator(".formula").evaluate_all(
+        "all => all.filter((each) => each.scrollWidth > each.clientWidth).length"
+    )
     shot(page, "formulas-environments")
     copied = page.evaluate(SELECT)
     assert "$" not in copied
@@ -172,6 +183,19 @@ def test_chemistry_is_drawn_and_its_part_of_katex_comes_with_the_first(
     assert words[1:] == [r"\ce{H2O}", r"\ce{SO4^2- + Ba^2+ -> BaSO4 v}", r"\pu{123 kJ//mol}"]
     expect(page.locator(".formula .drawn-math mover").first).to_be_attached()  # the arrow
     shot(page, "formulas-chemistry")
+
+
+def test_signs_made_of_signs_are_drawn_and_read_out_as_rows(visit: Visit, speaker: Speaker) -> None:
+    page = visit.page
+    speaker.will_say("\n\n".join(f"$${each}$$" for each in STACKED))
+    visit.ask("Formulas.")
+    expect(page.locator(".message .drawn-math")).to_have_count(len(STACKED))
+    assert page.locator(".drawn-math :is(mi, mo, mn, mtext) *").count() == 0
+    assert page.locator(".drawn-math math").evaluate_all(
+        "all => all.every((each) => [...each.querySelectorAll('*')].every((part) => part.namespaceURI === each.namespaceURI))"
+    )
+    expect(page.locator(".drawn-math mover > mrow")).to_have_text(["=", "="])
+    shot(page, "formulas-stacked")
 
 
 def test_a_drawn_formula_stays_while_more_of_the_answer_comes_and_one_that_comes_is_its_source(

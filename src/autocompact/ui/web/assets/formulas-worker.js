@@ -27,8 +27,9 @@ const ENVIRONMENTS = {
 };
 const CHEMISTRY = /\\(ce|pu)(?![a-zA-Z])/;
 let chemistry = false; // the part of KaTeX that knows chemistry is there
+const CONTROL = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // what XML has no place for
 const known = (latex) =>
-  latex.replace(/\\(begin|end)\{([a-z]+\*?)\}/g, (all, side, name) => (ENVIRONMENTS[name] ? `\\${side}{${ENVIRONMENTS[name]}}` : all));
+  latex.replace(CONTROL, "").replace(/\\(begin|end)\{([a-z]+\*?)\}/g, (all, side, name) => (ENVIRONMENTS[name] ? `\\${side}{${ENVIRONMENTS[name]}}` : all));
 
 addEventListener("message", ({ data: { key, latex, displayed } }) => {
   // names of formulas are for references, which a message has none of

@@ -63,16 +63,28 @@
 
   // KaTeX was asked to trust nothing. What it made is looked at all the same: signs and lines, no link, address or script.
   const KNOWN = { xhtml: /^span$/, svg: /^(svg|g|path|line)$/, MathML: /^(math|semantics|annotation|m(?!action|glyph)[a-z]+)$/ };
+  const XHTML = "http://www.w3.org/1999/xhtml";
 
   function read(html) {
     if (html.length > LARGEST) return { why: "it is too large" };
-    const template = document.createElement("template");
-    template.innerHTML = html;
-    for (const element of template.content.querySelectorAll("*")) {
-      const known = KNOWN[element.namespaceURI.split("/").at(-1)].test(element.localName);
+    // as XML: what KaTeX puts into a sign (\stackrel, \bmod) would be elements of HTML by the rules of HTML
+    const made = new DOMParser().parseFromString(`<span xmlns="${XHTML}">${html}</span>`, "application/xml").documentElement;
+    for (const element of [made, ...made.querySelectorAll("*")]) {
+      const known = KNOWN[element.namespaceURI?.split("/").at(-1)]?.test(element.localName);
       if (!known || element.getAttributeNames().some((name) => /^on|href|src|^id$|^name$/.test(name))) return { why: "it is more than a formula" };
     }
-    return { drawn: template.content };
+    made.querySelectorAll("mi, mo, mn, mtext").forEach(spread);
+    const drawn = document.createDocumentFragment();
+    drawn.append(...made.childNodes);
+    return { drawn };
+  }
+
+  // A sign that has parts is read out as the row of them.
+  function spread(sign) {
+    if (!sign.firstElementChild) return;
+    const row = document.createElementNS(sign.namespaceURI, "mrow");
+    row.append(...sign.childNodes);
+    sign.replaceWith(row);
   }
 
   function settle(key, outcome) {
