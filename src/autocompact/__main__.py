@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from autocompact.cli import main
+from autocompact.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

@@ -6,9 +6,7 @@ message says why, nothing was written), 130 interrupted, 1 nobody reads the outp
 
 from __future__ import annotations
 
-import atexit
 import difflib
-import gc
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -18,6 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from autocompact.cli.guard import guarded
+from autocompact.cli.process import collect_as_usual, collect_seldom, process_of
 
 _BEGIN = """\b
 Begin with:
@@ -25,12 +24,8 @@ Begin with:
   autocompact compact SESSION --preview
   autocompact compact SESSION --out compacted.md"""
 
-_NEW_OBJECTS = 50_000
-"""After so many the garbage collector looks at the youngest; 700 by default."""
-
-_USUAL = gc.get_threshold()
-_LONG_RUNNING = frozenset({"chat", "mcp", "serve", "worker", "wrap"})
-"""Commands that go on for hours: what they leave behind is collected as in any program."""
+_LONG_RUNNING = frozenset({"mcp", "serve", "worker", "wrap"})
+"""Commands that go on for hours: what they leave behind is collected as in any program. A chat says so itself, once somebody talks."""
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "backup": ("health:backup", "Copy the store to a file, in use too, and check the copy."),
@@ -77,7 +72,7 @@ class _Program(click.Group):
         module, function = COMMANDS[cmd_name][0].split(":")
         command = getattr(import_module(f"autocompact.cli.{module}"), function)
         if cmd_name in _LONG_RUNNING:
-            gc.set_threshold(*_USUAL)
+            collect_as_usual()
         return command
 
     def resolve_command(
@@ -119,8 +114,10 @@ def program() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; the exit code. ``arguments`` are those of the command line by default."""
-    # modules and messages are made by the ten thousand and stay: a look at them for every 700 takes a twentieth of a command
-    gc.set_threshold(_NEW_OBJECTS)
-    # at its end Python looks twice for cycles among all that was made; the process takes that with it anyway
-    atexit.register(gc.freeze)
+    collect_seldom()
     return guarded(program, arguments, name="autocompact")
+
+
+def run() -> int:
+    """The ``autocompact`` command: `main` in a process of its own; the exit code."""
+    return process_of(main)

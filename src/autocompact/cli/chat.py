@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from autocompact.cli.defaults import loaded
+from autocompact.cli.process import collect_as_usual
 from autocompact.cli.running import quieted
 from autocompact.cli.sources import STDIN, can_ask, deliver, is_closed, is_piped
 from autocompact.cli.store import db_option, namespace_option
@@ -141,6 +142,7 @@ def _talk(loop: LoopThread, service: ChatService, *, session: ChatSession, resum
     from autocompact.ui.terminal.dialogue import Dialogue
     from autocompact.ui.terminal.screen import Screen
 
+    collect_as_usual()
     dialogue = Dialogue(loop, service, session=session, screen=Screen(streams=True))
     if resumed:
         dialogue.show_history()

@@ -11,6 +11,7 @@ import click
 from autocompact.cli import values
 from autocompact.cli.defaults import settings
 from autocompact.cli.guard import guarded
+from autocompact.cli.process import process_of
 from autocompact.cli.sources import deliver
 from autocompact.errors import InvalidInput
 from autocompact.ui.terminal.output import tell
@@ -171,3 +172,8 @@ def _folder(folder: Path | None) -> Path:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``compress-context``; the exit code. ``arguments`` are those of the command line by default."""
     return guarded(compress_context, arguments, name="compress-context")
+
+
+def run() -> int:
+    """The ``compress-context`` command: `main` in a process of its own; the exit code."""
+    return process_of(main)

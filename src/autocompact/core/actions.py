@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, RedactedCall, RedactedJson, cut, filled, joined
 from autocompact.core.redaction import Redacted
 
@@ -80,34 +81,34 @@ _EDITOR: Mapping[str, Verb] = {
     "insert": "edit",
     "undo_edit": "edit",
 }
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_PATCHED = re.compile(
+_WORD = LazyPattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PATCHED = LazyPattern(
     r"^\*\*\* (Add|Update|Delete) File: (.*[^ \n]) *$|^\*\*\* (Move) to: (.*[^ \n]) *$", re.MULTILINE
 )
 _PATCH_EFFECTS: Mapping[str, Effect] = {
     "Add": "created", "Update": "edited", "Delete": "deleted", "Move": "created"
 }  # fmt: skip
 # One that is not closed reaches to the end: looking for the end of each of many would take quadratic time.
-HEREDOC = re.compile(
+HEREDOC = LazyPattern(
     r"(?<!<)(<<-?[ \t]*+['\"]?+([A-Za-z_]\w*+)['\"]?+)([^\n]*+)\n.*?(?:(?<=\n)[ \t]*+\2\b|\Z)", re.DOTALL
 )
 """A here-document: its mark, its end, what follows on the line of the mark, and its text, which is no command."""
 
-_SHELL_FILE = re.compile(
+_SHELL_FILE = LazyPattern(
     r"(?:^|[\n;&|][ \t]*+)(?P<verb>(?:git )?(?:rm|mv)|cat|head|tail|less|nl|sed)\s"
     r"(?P<rest>[^\n;&|<>]*)"
     r"|(?:\S\s+|\d)?(?P<to>>>?)\s?(?P<out>[\w~./-]*[\w-]\.\w{1,5})(?=[\s;&|)]|$)"
 )
-_QUOTED = re.compile(
+_QUOTED = LazyPattern(
     r"(?P<kept>\\.|'[\w~./@+-]*+'|\"[\w~./@+-]*+\")|'[^']*+(?:'|\Z)|\"(?:\\.|[^\"\\])*+(?:\"|\Z)|(?<!\S)#[^\n]*+",
     re.DOTALL,
 )
 """What a shell takes as text, or as a comment: a name in quotes is kept, since it may be a file's."""
 
-_IN_PLACE = re.compile(r"(?<!\S)(?:-[Ernsuz]*i|--in-place)")
-_ARGUMENT = re.compile(r"(?<!\S)['\"]?([\w~./@+-]*[\w@+-]/?[\w.@+-]*)['\"]?(?!\S)")
-_LOOKS_LIKE_FILE = re.compile(r".*[\w-](?:\.[A-Za-z]\w{0,5}|/[\w.-]+)\Z|[A-Z]\w+file\Z")
-_SUBSTITUTES = re.compile(r"[sy]/")
+_IN_PLACE = LazyPattern(r"(?<!\S)(?:-[Ernsuz]*i|--in-place)")
+_ARGUMENT = LazyPattern(r"(?<!\S)['\"]?([\w~./@+-]*[\w@+-]/?[\w.@+-]*)['\"]?(?!\S)")
+_LOOKS_LIKE_FILE = LazyPattern(r".*[\w-](?:\.[A-Za-z]\w{0,5}|/[\w.-]+)\Z|[A-Z]\w+file\Z")
+_SUBSTITUTES = LazyPattern(r"[sy]/")
 LONGEST_PATH = 300
 
 

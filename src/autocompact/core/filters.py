@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias, get_args
 
 from autocompact.core.actions import Action, interpret
 from autocompact.core.messages import Message, ToolCall
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import redacted_call
 from autocompact.core.search import Kind
 from autocompact.errors import InvalidInput
@@ -70,19 +71,19 @@ _DATES = (
     ),
     re.compile(rf"\b(?P<n>{_MONTH}) (?P<d>\d\d?)(?:st|nd|rd|th)?,? (?P<y>(?:19|20)\d\d)\b", re.IGNORECASE),
 )
-_YEAR = re.compile(r"(?P<y>(?:19|20)\d\d)")
-_YESTERDAY = re.compile(r"\b(?:yesterday|gestern|hier|ayer)\b|昨天|昨日", re.IGNORECASE)
-_TODAY = re.compile(r"\b(?:today|heute|aujourd'hui|hoy)\b|今天|今日", re.IGNORECASE)
-_MINE = re.compile(
+_YEAR = LazyPattern(r"(?P<y>(?:19|20)\d\d)")
+_YESTERDAY = LazyPattern(r"\b(?:yesterday|gestern|hier|ayer)\b|昨天|昨日", re.IGNORECASE)
+_TODAY = LazyPattern(r"\b(?:today|heute|aujourd'hui|hoy)\b|今天|今日", re.IGNORECASE)
+_MINE = LazyPattern(
     r"\b(?:did I|have I|I had|I) (?:say|said|tell|told|ask|asked|mention|mentioned|want|wanted|decide|decided)\b"
     r"|\bwhat (?:the|did the) user\b|\b(?:habe|hatte) ich\b.*\b(?:gesagt|erwähnt|gefragt)\b|我(?:说|提到|问)过?",
     re.IGNORECASE,
 )
-_YOURS = re.compile(
+_YOURS = LazyPattern(
     r"\b(?:did|have) you (?:say|said|tell|told|suggest|suggested|recommend|recommended|propose|proposed|answer)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(
+_NAMED = LazyPattern(
     r"(?<!\S)(?P<name>kind|speaker|from|file|date|on|after|since|before|until):(?P<value>\"[^\"]*\"|\S+)"
 )
 

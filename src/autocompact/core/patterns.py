@@ -6,9 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
+from typing import Protocol
 
 SELDOM = 20_000
 """Characters: an expression for ASCII takes 1 to 6 ms to make, and saves 0.1 to 0.2 µs for each character."""
+
+
+class Substitute(Protocol):
+    """`re.Pattern.sub`."""
+
+    def __call__(self, repl: str | Callable[[re.Match[str]], str], string: str, *, count: int = 0) -> str:
+        """``string`` with what the pattern finds replaced."""
+        ...
 
 
 class LazyPattern:
@@ -65,7 +74,7 @@ class LazyPattern:
         return self.compiled.split
 
     @cached_property
-    def sub(self) -> Callable[..., str]:
+    def sub(self) -> Substitute:
         """`re.Pattern.sub`."""
         return self.compiled.sub
 

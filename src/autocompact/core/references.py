@@ -5,26 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.errors import InvalidInput
 
 NO_SUCH_MESSAGE = "(no such message)"
 """Stands after a reference in prose that names no message."""
 
-_LIST = re.compile(r"[ \t]?\[(m[1-9][0-9]{0,17}(?:[,;\s]+m[1-9][0-9]{0,17})*)\]", re.ASCII)
+_LIST = LazyPattern(r"[ \t]?\[(m[1-9][0-9]{0,17}(?:[,;\s]+m[1-9][0-9]{0,17})*)\]", re.ASCII)
 _EXPAND = r"memory_expand\(\s*[\"'`]?m[1-9][0-9]{0,17}[\"'`]?\s*\)"
 _NO_MORE = r"(?![\w/@=]|[.:-]\w|[ \t]*\(no such)"
-_IN_PROSE = re.compile(
+_IN_PROSE = LazyPattern(
     rf"{_EXPAND}|(?<![\w\[./@#$:=-])m[1-9][0-9]{{0,17}}{_NO_MORE}(?![ ]?[-–—][ ]?m[1-9][0-9]{{0,17}}[ \t]*\(no such)",
     re.ASCII,
 )
-_RANGE = re.compile(
+_RANGE = LazyPattern(
     rf"[ \t]?(?P<list>\[m[1-9][0-9]{{0,17}}[ ]?[-–—][ ]?m[1-9][0-9]{{0,17}}\])"
     rf"|(?<![\w\[./@#$:=-])m[1-9][0-9]{{0,17}}[ ]?[-–—][ ]?m[1-9][0-9]{{0,17}}{_NO_MORE}"
 )
-_NUMBER = re.compile(r"m([1-9][0-9]{0,17})", re.ASCII)
-_REFERENCE = re.compile(r"\s*\[?m([1-9][0-9]{0,17})\]?\s*", re.ASCII)
+_NUMBER = LazyPattern(r"m([1-9][0-9]{0,17})", re.ASCII)
+_REFERENCE = LazyPattern(r"\s*\[?m([1-9][0-9]{0,17})\]?\s*", re.ASCII)
 
-_BETWEEN = re.compile(r"\s*[-–—]\s*(?=\[?m)")
+_BETWEEN = LazyPattern(r"\s*[-–—]\s*(?=\[?m)")
 
 
 def reference(seq: int) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from autocompact.core.patterns import LazyPattern
+
 SHORTER: Final = 4
 """A block of less than a quarter of the longest one is taken for an example, not for the summary."""
 
@@ -30,7 +32,7 @@ _QUOTES = {
     "『": "』",
     "(": ")",
 }
-_TAG_ONLY = re.compile(r"(?:\s|</?summary[^<>]{0,200}>)*", re.IGNORECASE)
+_TAG_ONLY = LazyPattern(r"(?:\s|</?summary[^<>]{0,200}>)*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,15 +19,16 @@ from typing import cast
 from msgspec.structs import replace
 
 from autocompact.core.messages import Message, Part, Text, ToolCall, ToolResult, decoded
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.spoken import RESULT, is_result
 
-_FUNCTION = re.compile(r"<(?:function=(?P<bare>[\w.-]{1,80})|invoke name=\"(?P<quoted>[\w.-]{1,80})\")>")
-_PARAMETER = re.compile(r"<(?P<tag>parameter)(?:=| name=\")(?P<name>[\w.-]{1,80})\"?>")
-_JSON = re.compile(r"<(?P<tag>tool_call|tool_code)>\s*(?=\{)")
-_ELEMENT = re.compile(r"^<(?P<tag>[a-z]{1,30}(?:_[a-z]{1,30}){1,5})>\s*(?=<[a-z_]{1,40}>)", re.MULTILINE)
-_CHILD = re.compile(r"<(?P<name>[a-z_]{1,40})>")
-_REACT = re.compile(r"^Action:[ \t]*(?P<name>[\w.-]{1,80})[ \t]*\nAction Input:[ \t]*", re.MULTILINE)
-_FENCE = re.compile(r"^```(?P<lang>[\w-]{0,30})[ \t]*\n", re.MULTILINE)
+_FUNCTION = LazyPattern(r"<(?:function=(?P<bare>[\w.-]{1,80})|invoke name=\"(?P<quoted>[\w.-]{1,80})\")>")
+_PARAMETER = LazyPattern(r"<(?P<tag>parameter)(?:=| name=\")(?P<name>[\w.-]{1,80})\"?>")
+_JSON = LazyPattern(r"<(?P<tag>tool_call|tool_code)>\s*(?=\{)")
+_ELEMENT = LazyPattern(r"^<(?P<tag>[a-z]{1,30}(?:_[a-z]{1,30}){1,5})>\s*(?=<[a-z_]{1,40}>)", re.MULTILINE)
+_CHILD = LazyPattern(r"<(?P<name>[a-z_]{1,40})>")
+_REACT = LazyPattern(r"^Action:[ \t]*(?P<name>[\w.-]{1,80})[ \t]*\nAction Input:[ \t]*", re.MULTILINE)
+_FENCE = LazyPattern(r"^```(?P<lang>[\w-]{0,30})[ \t]*\n", re.MULTILINE)
 _SHELLS = frozenset(("", "bash", "sh", "shell", "console", "zsh", "powershell", "mswea_bash_command"))
 _CODE = frozenset(("py", "python", "tool_code"))
 _SEARCH, _BETWEEN, _REPLACE = (
@@ -35,14 +36,14 @@ _SEARCH, _BETWEEN, _REPLACE = (
 )
 """Marks in the edits of Cline, Roo Code and aider: what was there, then what is there now."""
 
-_EDIT = re.compile(r"edit (?P<lines>\d{1,9}:\d{1,9})\n(?P<new>.*?)(?:\nend_of_edit\b|\Z)", re.DOTALL)
-_FILE_COMMAND = re.compile(r"(?P<name>create|open) ['\"]?(?P<path>[^\s'\"]{1,300})")
-_OPEN_FILE = re.compile(r"^\(Open file: (?P<path>[^\n]{1,300})\)$", re.MULTILINE)
-_STATUS = re.compile(
+_EDIT = LazyPattern(r"edit (?P<lines>\d{1,9}:\d{1,9})\n(?P<new>.*?)(?:\nend_of_edit\b|\Z)", re.DOTALL)
+_FILE_COMMAND = LazyPattern(r"(?P<name>create|open) ['\"]?(?P<path>[^\s'\"]{1,300})")
+_OPEN_FILE = LazyPattern(r"^\(Open file: (?P<path>[^\n]{1,300})\)$", re.MULTILINE)
+_STATUS = LazyPattern(
     r"^\(Open file: [^\n]*\)\n\(Current directory: [^\n]*\)\n(?:bash-)?\$\s{0,9}\Z", re.MULTILINE
 )
 _LONGEST_STATUS = 1_000
-_HEADED = re.compile(
+_HEADED = LazyPattern(
     r"(?:OBSERVATION|Observation|Execution logs):[ \t]*\n|exitcode: -?\d{1,5} \([^)\n]{1,40}\)\n"
 )
 """What SWE-agent, ReAct loops and AutoGen begin a result with. A person may, too, so it is one only after a call."""
@@ -173,7 +174,7 @@ def _react(text: str, found: re.Match[str]) -> tuple[_Call, int] | None:
     return (found["name"], decoded(told) or {"input": told}), len(text)
 
 
-_FORMS: Mapping[re.Pattern[str], Callable[[str, re.Match[str]], tuple[_Call, int] | None]] = {
+_FORMS: Mapping[LazyPattern, Callable[[str, re.Match[str]], tuple[_Call, int] | None]] = {
     _FUNCTION: _function,
     _JSON: _json,
     _ELEMENT: _element,
@@ -181,7 +182,7 @@ _FORMS: Mapping[re.Pattern[str], Callable[[str, re.Match[str]], tuple[_Call, int
 }
 
 
-def _children(inside: str, *, opening: re.Pattern[str]) -> dict[str, object]:
+def _children(inside: str, *, opening: LazyPattern) -> dict[str, object]:
     """The values by their names; one that is never closed reaches to the end."""
     values: dict[str, object] = {}
     at = 0

@@ -86,7 +86,7 @@ _GIST = " — "
 _FEW_EFFECTS = 30
 """Tokens that the effects and references of files that are told in one line for each effect take."""
 
-_TIMES = re.compile(r" \d+×")
+_TIMES = LazyPattern(r" \d+×")
 
 _SMALL_STEP = 60
 """Tokens below which a stump of what was done last has to do."""
@@ -101,7 +101,7 @@ _ALIKE = 2
 _SAME = 60
 """Characters of a line by which it is known again."""
 
-_WHOLE = re.compile(
+_WHOLE = LazyPattern(
     r"(?:[-*•›>]\s+|\d+[.)]\s+)*(?:[\"'`(“‘*_]*[A-ZÀ-ÖØ-Þ0-9`\"]|[^\W\d_a-zA-Z]|[a-z][\w.-]{0,60}[_A-Z/.(]).*[.!?:)。！？”\"'`*]$",
     re.DOTALL,
 )
@@ -110,15 +110,15 @@ _WHOLE = re.compile(
 _LEADS = 8
 """Words below which a line that ends in a colon only leads to what follows it: "From the second review (a02cdeb):"."""
 
-_NAME = re.compile(r"\w[\w./-]*\w")
-_OF_A_PROGRAM = re.compile(r"[A-Za-z$]+(?:_\w+|[a-z\d][A-Z]\w*)")
-_SPACES = re.compile(r"\s+")
-_HIT = re.compile(r"(?P<path>[\w./@+-]+\.\w{1,5})[:-]\d+[:-]\s*(?P<text>\S.*)")
+_NAME = LazyPattern(r"\w[\w./-]*\w")
+_OF_A_PROGRAM = LazyPattern(r"[A-Za-z$]+(?:_\w+|[a-z\d][A-Z]\w*)")
+_SPACES = LazyPattern(r"\s+")
+_HIT = LazyPattern(r"(?P<path>[\w./@+-]+\.\w{1,5})[:-]\d+[:-]\s*(?P<text>\S.*)")
 """A line of a search's result: the file that it stands in, and the line."""
 
-_COMMENT = re.compile(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|;;)\s*(?P<text>\S.*?)\s*(?:\*/|\"{3})?$")
-_ASKS = re.compile(r"[?？][\"'`)*]*$")
-_MARK = re.compile(r"\A(?:[-*•›>]\s+|\d+[.)]\s+)+")
+_COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|;;)\s*(?P<text>\S.*?)\s*(?:\*/|\"{3})?$")
+_ASKS = LazyPattern(r"[?？][\"'`)*]*$")
+_MARK = LazyPattern(r"\A(?:[-*•›>]\s+|\d+[.)]\s+)+")
 _FOCUS_WORD = LazyPattern(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 
 
@@ -425,7 +425,7 @@ def _fitting(ranked: Sequence[_Line], budget: int, *, counter: Counter) -> str:
     return "\n".join(lines.values())
 
 
-_DANGLING = re.compile(r"(?: —|; [^;…]{0,12})? (?:[+−—]|now|with|without|changed)…\Z")
+_DANGLING = LazyPattern(r"(?: —|; [^;…]{0,12})? (?:[+−—]|now|with|without|changed)…\Z")
 """What says at the end of a cut line that there is something, and not what."""
 
 

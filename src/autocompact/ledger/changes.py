@@ -42,8 +42,8 @@ _PATCH = ("patch", "input", "diff")
 _PATCHED = LazyPattern(r"^\*\*\* (?:Add|Update|Delete) File: (\S.*)$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
 
 _COMMITS = LazyPattern(r"\bgit (?:-\S+ \S+ )?commit\b")
-_RESTORES = re.compile(r"\bgit (?:checkout|restore) (?:(?:--\S*|-\w|HEAD) )*(?P<paths>[^\n;&|<>]+)")
-_DEFINES = re.compile(
+_RESTORES = LazyPattern(r"\bgit (?:checkout|restore) (?:(?:--\S*|-\w|HEAD) )*(?P<paths>[^\n;&|<>]+)")
+_DEFINES = LazyPattern(
     r"^[ \t]*(?:export[ \t]+|default[ \t]+|public[ \t]+|private[ \t]+|protected[ \t]+|internal[ \t]+|static[ \t]+|final[ \t]+|abstract[ \t]+|async[ \t]+|pub(?:\([a-z]+\))?[ \t]+|unsafe[ \t]+|override[ \t]+|virtual[ \t]+|inline[ \t]+|declare[ \t]+|local[ \t]+)*"
     r"(?:def(?:p|macrop?|guardp?|delegate)?[ \t]+(?:self\.)?(?P<plain>[a-z_]\w*[?!=]?)(?![\w.])(?P<given>\((?:\{?:\w+|\"[^\"\n]{1,40}\"))?"
     r"|(?:func|function|def|fn|sub|proc|fun)\b\*?\s*(?:\([^)\n]{0,80}\)\s*)?(?P<func>[A-Za-z_$][\w$.:]*)\s*[(<\[]"
@@ -61,7 +61,7 @@ _DEFINES = re.compile(
 """What a line defines, in the languages that agents write most: a function or method, a type, a test, a table, what a macro of
 Ruby or Elixir declares ("attribute :state"), a title."""
 
-_WORDS = re.compile(r"[^\W\d_]{2,}")
+_WORDS = LazyPattern(r"[^\W\d_]{2,}")
 _TRIVIAL = LazyPattern(
     r"(?:[\W_]*|import\b.*|from .+ import .*|package \w+|use [\w:]+;|return|pass|break|continue|end|}? ?else ?[{:]?)$"
 )
@@ -432,7 +432,7 @@ def _with_whole_comments(lines: Sequence[str]) -> Iterator[str]:
             yield _as_code(written[0])
 
 
-_BEGINS = re.compile(r"[^\w\s]{0,3}(?![a-z])\w")
+_BEGINS = LazyPattern(r"[^\w\s]{0,3}(?![a-z])\w")
 """What a sentence begins with, unlike the rest of one whose first line was there before."""
 
 

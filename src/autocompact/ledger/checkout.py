@@ -6,28 +6,29 @@ import re
 from collections.abc import Iterable
 
 from autocompact.core.actions import HEREDOC
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
 from autocompact.ledger.scan import Call
 
-_COMMITTED = re.compile(
+_COMMITTED = LazyPattern(
     r"^\[(?P<branch>[^\]\n ]{1,100})[^\]\n]{0,40} (?P<hash>[0-9a-f]{7,12})\] ", re.MULTILINE
 )
-_PUSHED = re.compile(
+_PUSHED = LazyPattern(
     r"^ *(?:[+*]? *(?P<range>[0-9a-f]{7,12}\.{2,3}[0-9a-f]{7,12})|\* \[new branch\]) +(?P<from>\S{1,100}) +-> (?P<to>\S{1,100})",
     re.MULTILINE,
 )
-_SHORT = re.compile(r"^## (?P<short>[^\n]{1,200})", re.MULTILINE)
-_LONG = re.compile(
+_SHORT = LazyPattern(r"^## (?P<short>[^\n]{1,200})", re.MULTILINE)
+_LONG = LazyPattern(
     r"^On branch (?P<branch>\S{1,100})(?:\nYour branch (?P<how>[^\n.,]{1,120}))?", re.MULTILINE
 )
-_SWITCHED = re.compile(r"^Switched to (?:a new )?branch '(?P<branch>[^'\n]{1,100})'", re.MULTILINE)
-_REQUEST = re.compile(
+_SWITCHED = LazyPattern(r"^Switched to (?:a new )?branch '(?P<branch>[^'\n]{1,100})'", re.MULTILINE)
+_REQUEST = LazyPattern(
     r"https?://[\w.:-]{3,100}/[\w./-]{3,200}/(?:pull|pulls|pull-requests|merge_requests)/\d{1,9}(?![\w/])"
 )
-_GIT = re.compile(r"(?<![\w./-])(?:git|gh|glab|hub)\s")
-_OPENS = re.compile(r"(?<![\w./-])(?:gh|glab|hub)\s+(?:pr|mr|pull-request)\b")
-_STATUS = re.compile(r"(?<![\w./-])git\s(?:-\S+\s+\S+\s+)?status\b")
+_GIT = LazyPattern(r"(?<![\w./-])(?:git|gh|glab|hub)\s")
+_OPENS = LazyPattern(r"(?<![\w./-])(?:gh|glab|hub)\s+(?:pr|mr|pull-request)\b")
+_STATUS = LazyPattern(r"(?<![\w./-])git\s(?:-\S+\s+\S+\s+)?status\b")
 _LOOKED_AT = 4_000
 
 

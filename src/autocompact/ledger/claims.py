@@ -62,19 +62,19 @@ _OVER = LazyPattern(
     r"|取消|不再|而不是|取り消|代わり|취소|대신",
     re.IGNORECASE,
 )
-_HEADING = re.compile(
+_HEADING = LazyPattern(
     r"#{1,6} (?P<hash>.+)|(?:\d{1,2}[.)] )?(?:[-*] )?\*\*(?P<bold>[^*]{2,80})\*\*:?$|(?:\d{1,2}[.)] )?(?P<lead>[^.!?:]{3,60}):$"
 )
-_SENTENCE = re.compile(r"[.;:!?](?=\s)|[—–|]")
-_CLAUSE = re.compile(r"[.,;:!?](?=\s)|[—–|]")
-_AUXILIARY = re.compile(
+_SENTENCE = LazyPattern(r"[.;:!?](?=\s)|[—–|]")
+_CLAUSE = LazyPattern(r"[.,;:!?](?=\s)|[—–|]")
+_AUXILIARY = LazyPattern(
     r"\b(?:is|are|was|were|has|have|been)(?: \w+)?\Z|(?:is|are|was|were|has|have) ", re.IGNORECASE
 )
-_IF = re.compile(
+_IF = LazyPattern(
     r"\b(?:if|when|whenever|whether|until|unless|once|so that|make sure|ensures?|(?:check|verify|confirm) that)\b",
     re.IGNORECASE,
 )
-_NOTHING = re.compile(r"\b(?:nothing|none|nobody|neither|no(?=\s))\b", re.IGNORECASE)
+_NOTHING = LazyPattern(r"\b(?:nothing|none|nobody|neither|no(?=\s))\b", re.IGNORECASE)
 _FAR = 300
 """Characters before what sounds done in which a condition is looked for."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from autocompact.core.patterns import LazyPattern
 
-_SPACE = re.compile(r"\s+")
+_SPACE = LazyPattern(r"\s+")
 
 
 def clipped(text: str, length: int, *, end: bool = False) -> str:

@@ -5,31 +5,33 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from autocompact.core.patterns import LazyPattern
+
 LONGEST = 160
 """Characters of a command that are shown."""
 
-_LOOKS = re.compile(
+_LOOKS = LazyPattern(
     r"(?:ls|cat|head|tail|nl|sed -n|grep|rg|find|fd|wc|pwd|echo|which|type|command -v|file|stat|xxd|md5|jq|tree|test -"
     r"|git (?:-C \S+ )?(?:status|diff|log|show|branch|fetch|rev-parse|config(?: --global)?(?: --get)?|cat-file|ls-files|ls-tree"
     r"|rev-list|worktree list|stash list|blame)|gh (?:pr|issue|run) (?:view|list|diff|checks))(?= |$)"
 )
-_CHECKS = re.compile(
+_CHECKS = LazyPattern(
     r"\b(?:test|tests|pytest|jest|vitest|mocha|rspec|phpunit|fmt|format|lint|eslint|ruff|golangci-lint|mypy|pyright|tsc|vet|clippy|check"
     r"|build|compile|make|cargo|gradle|mvn|npm|pnpm|yarn|bun|tox|nox|deploy|migrate|install|docker|terraform|kubectl"
     r"|commit|push|merge|rebase|cherry-pick|release|publish|pr create)\b"
 )
-_GIT = re.compile(r"git (?:-[cC] \S+ )*(?P<step>[a-z][a-z-]*)")
-_SCRIPT = re.compile(
+_GIT = LazyPattern(r"git (?:-[cC] \S+ )*(?P<step>[a-z][a-z-]*)")
+_SCRIPT = LazyPattern(
     r"(?P<program>python3?|node|ruby|perl|php|bash|sh|bun|elixir) (?:[\w.~-]*/)*(?P<script>[\w.-]+\.\w+)(?P<told>(?: .*)?)\Z"
 )
-_SETTING = re.compile(r"[A-Za-z_]\w*=\S*\Z")
-_PLACE = re.compile(r".*[/.:]")
-_JOINT = re.compile(r" ?(?:&&|\|\|?|;) ?")
-_QUOTED = re.compile(r"'[^']*+'|\"(?:\\.|[^\"\\])*+\"", re.DOTALL)
-_COMMIT = re.compile(r"(\bgit commit\b).*", re.DOTALL)
+_SETTING = LazyPattern(r"[A-Za-z_]\w*=\S*\Z")
+_PLACE = LazyPattern(r".*[/.:]")
+_JOINT = LazyPattern(r" ?(?:&&|\|\|?|;) ?")
+_QUOTED = LazyPattern(r"'[^']*+'|\"(?:\\.|[^\"\\])*+\"", re.DOTALL)
+_COMMIT = LazyPattern(r"(\bgit commit\b).*", re.DOTALL)
 _EVERYWHERE = frozenset({"", ".", "..."})
 _RUNNERS = frozenset("uv poetry pipenv python python3 -m npx bunx run exec env time sudo bundle".split())
-_PATTERN = re.compile(
+_PATTERN = LazyPattern(
     r"(?P<flag>-k|-run|--grep|--testNamePattern)[ =](?P<quote>['\"]?)(?P<name>[\w/]+)(?P=quote)"
 )
 """What tests are chosen by a part of their name: a plain word, no expression."""

@@ -218,20 +218,20 @@ _ANSWERS_IN = LazyPattern(
     re.IGNORECASE,
 )
 
-FUNCTION = re.compile(
+FUNCTION = LazyPattern(
     r"絶対に|不要|不准|不许|请|現在|现在|以后|可以|不用|别|所有|一律|总是|永远|必须|了|吧|都|しないで(?:ください)?|ないで(?:ください)?|してください|てください|ください|もう|やっぱり|して(?:も)?いい(?:です)?(?:よ)?|ても?いい(?:です)?(?:よ)?|です|ます|は|を|に|も|よ"
 )
 """Words of Chinese and Japanese that say how something is meant, and not what."""
 
-_COMPLAINS = re.compile(
+_COMPLAINS = LazyPattern(
     r"(?:error|\w{1,40}error|\w{1,40}exception|fehler(?:meldung)?|erreur|npm (?:warn|err\w*)|fatal|报错|错误|エラー) ?[:：]",
     re.IGNORECASE,
 )
 """Begins the message of a program."""
 
-_SPLIT = re.compile(r"(?<=[a-zà-ž0-9)\"'`%\]][!?.])\s+(?=[a-zà-žа-я])|(?<=[?!])\s+(?=[a-zà-žа-я0-9])")
-_ENDS_WITHIN = re.compile(r"[!?.][)\"'\]]?\s")
-_ABBREVIATED = re.compile(
+_SPLIT = LazyPattern(r"(?<=[a-zà-ž0-9)\"'`%\]][!?.])\s+(?=[a-zà-žа-я])|(?<=[?!])\s+(?=[a-zà-žа-я0-9])")
+_ENDS_WITHIN = LazyPattern(r"[!?.][)\"'\]]?\s")
+_ABBREVIATED = LazyPattern(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|z\.b|d\.h|bzw|ca|p\.ex)\.|\.\.)$", re.IGNORECASE
 )
 
@@ -239,7 +239,7 @@ _HANDED_OVER = LazyPattern(
     r"\b(?:translat\w+|proof-?read|correct (?:this|the following)|rephrase|reword|make this|this sentence|(?:what|was|que)\b[^.!?]{0,60}\b(?:means?|heißt|bedeutet|signifie|significa)|rewrite (?:this|the following)|übersetz\w*|korrigier\w*|tradui\w*|traduc\w*|corrige (?:este|esta|ce|cette)|traduz\w*|traduci\w*|переведи\w*|(?:told|tells) me|(?:wrote|said|says|schrieb|sagt|a écrit|dit|escribió|dice)(?= ?[:：]? ?[\"'“«„])|error(?: message)?s?|fehler\w*|erreurs?|the (?:docs?|documentation|manual|e?mail|message|readme) says?|(?:i )?got (?:an|this) e?mail|in der doku|la documentaci[oó]n dice|la doc(?:umentation)? dit)\b|用英语|英語で|翻译|报错|错误|エラー|訳し|英訳|和訳",
     re.IGNORECASE,
 )
-_QUOTE = re.compile(
+_QUOTE = LazyPattern(
     r"'[^'\n]{8,600}'(?!\w)|\"[^\"\n]{8,600}\"|“[^”\n]{4,600}”|«[^»\n]{4,600}»|„[^“”\n]{4,600}[“”]|「[^」\n]{4,600}」|『[^』\n]{4,600}』"
 )
 
@@ -247,8 +247,8 @@ _QUOTE = re.compile(
 # Most sentences state nothing of the kind. One look at their words tells which of the dear patterns can match, so that a long
 # log costs little more than that look.
 
-_WORDS = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_ASCII_WORDS = re.compile(r"[a-z]+(?:['-][a-z]+)*")
+_WORDS = LazyPattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_ASCII_WORDS = LazyPattern(r"[a-z]+(?:['-][a-z]+)*")
 _FUNCTION_WORDS = frozenset(
     "the of and is it my you with for that this was to are in but so a me i if please".split()
 )

@@ -24,10 +24,10 @@ _BACKGROUND = LazyPattern(
     r"|Background PIDs: (?P<pid>\d+)",
     re.IGNORECASE,
 )
-_NAME_OF = re.compile(
+_NAME_OF = LazyPattern(
     r"^(?:class|interface|struct|enum|trait|type|module|namespace|object|record|protocol|impl) |\(\)$"
 )
-_ENDED = re.compile(
+_ENDED = LazyPattern(
     r"<status>(?:completed|failed|killed|stopped)</status>|exited with code|completed with exit code|with exit code"
     r"|\b(?:killed|terminated|stopped|has finished|completed successfully)\b",
     re.IGNORECASE,

@@ -8,7 +8,6 @@ nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -24,10 +23,10 @@ RECENT_CALLS = 30
 MOST = 100
 """Failures that are followed at once; of more the oldest are given up, since each success is held against all."""
 
-_MISSING = re.compile(
+_MISSING = LazyPattern(
     r"command not found|No module named|is not recognized as|not found: \S+\Z|: not found\Z|executable file not found|ENOENT"
 )
-_CONFLICT = re.compile(r"CONFLICT \(")
+_CONFLICT = LazyPattern(r"CONFLICT \(")
 _RESOLVES = LazyPattern(
     r"\bgit (?:-[cC] \S+ )*(?:commit\b|(?:merge|rebase|cherry-pick|revert|am) --(?:continue|skip|abort|quit)\b"
     r"|reset --(?:hard|merge)\b)"

@@ -6,10 +6,10 @@ match, or something else may have changed the file (a shell command, a checkout)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted, redact
 from autocompact.ledger.changes import edits_of
@@ -19,7 +19,7 @@ from autocompact.ledger.working_set import FileHistory, followed
 _PART = ("offset", "limit", "view_range", "start_line", "end_line", "pages")
 """Arguments of a reading that asks for a part of the file."""
 
-_LINE = re.compile(r" *(\d{1,7})[→\t:](.*)")
+_LINE = LazyPattern(r" *(\d{1,7})[→\t:](.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ _CUES: tuple[LazyPattern, ...] = tuple(
 _OUTLASTING = _CUES[:-1]
 """Cues of what holds after the moment. What is left is none: "still running" and "waiting" are over with the next call."""
 
-_CONCRETE = re.compile(r"`[^`]+`|\b\w+[._/]\w+|\b[a-z]+[A-Z]\w*|\b\w*\d\w*|[\"“«][^\"”»]{3,60}[\"”»]")
+_CONCRETE = LazyPattern(r"`[^`]+`|\b\w+[._/]\w+|\b[a-z]+[A-Z]\w*|\b\w*\d\w*|[\"“«][^\"”»]{3,60}[\"”»]")
 _ANNOUNCES = LazyPattern(
     r"(?:(?:ok(?:ay)?|good|great|perfect|excellent|right|alright|sure|now|next|first|then|so|also|and|finally|interesting|hmm)[,!. —]+)*"
     r"(?:let me|let's|i'll|i will|i'm going to|i am going to|time to|going to|now to|moving on)\b"
@@ -96,7 +96,7 @@ _REASON = LazyPattern(
 )
 """What makes an intention worth keeping: why, or why not otherwise."""
 
-_BEHIND_A_DASH = re.compile(r"\s[—–-]\s+(?:[^\W\d_]\S*\s+){4}\S")
+_BEHIND_A_DASH = LazyPattern(r"\s[—–-]\s+(?:[^\W\d_]\S*\s+){4}\S")
 """Some words behind a dash say why something is done: "let me take two - the others are part of the first"."""
 
 _AFTER_COLON = LazyPattern(r"[:：]\s+(?:\S+\s+){2}\S|[:：]\s*[\u3040-\u30ff\u4e00-\u9fff]{4}")
@@ -346,7 +346,7 @@ def _without_repetition(
     return chosen
 
 
-_PROMISE = re.compile(
+_PROMISE = LazyPattern(
     r"(?:^(?:(?:ok(?:ay)?|good|great|perfect|now|next|first|then|so|also|and)[,!. —-]+)*)?(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|we need to)\s+(?:(?:also|now|just|then)\s+)*",
     re.IGNORECASE,
 )

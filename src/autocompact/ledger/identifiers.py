@@ -13,15 +13,16 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.strides import worded
 
 Shape: TypeAlias = Literal[
     "path", "file", "url", "snake", "camel", "dotted", "hash", "number", "flag", "kebab"
 ]
 
-_CHUNK = re.compile(r"https?://[^\s\"'`<>()\[\]{}|\\^,]+|[\w/~.$@-][\w/.@$~+-]{2,199}", re.ASCII)
-_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_FILE = re.compile(
+_CHUNK = LazyPattern(r"https?://[^\s\"'`<>()\[\]{}|\\^,]+|[\w/~.$@-][\w/.@$~+-]{2,199}", re.ASCII)
+_HUMP = LazyPattern(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_FILE = LazyPattern(
     r"\.?[\w-]+(?:\.[\w-]+)*\.(?:"
     r"c|cc|cfg|cjs|conf|cpp|cs|css|csv|env|go|gradle|h|hpp|html|ini|ipynb|java|jpg|js|json|jsonl|jsx|kt|"
     r"lock|log|lua|md|mdx|mjs|mod|php|plist|png|pl|proto|ps1|py|pyi|rb|rs|rst|scala|sh|sql|sum|svg|swift|"
@@ -29,10 +30,10 @@ _FILE = re.compile(
     r")\Z",
     re.ASCII,
 )
-_HEX = re.compile(r"[0-9a-f]{7,64}\Z")
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
+_HEX = LazyPattern(r"[0-9a-f]{7,64}\Z")
+_UUID = LazyPattern(r"[0-9a-f]{8}-[0-9a-f]{4}-")
 _EDGES = ".,:;-+@~$/"
-_CODE = re.compile(r"[A-Za-z_$]", re.ASCII)
+_CODE = LazyPattern(r"[A-Za-z_$]", re.ASCII)
 LONGEST = 199
 
 

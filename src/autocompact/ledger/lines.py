@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import re
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, cut, edited, filled, own
@@ -16,14 +15,14 @@ LONGEST = 200
 FEWEST, CHARACTERS_PER_NAME = 700, 400
 LEAST = 0.01
 _TRIES = 1_000
-_SPACE = re.compile(r"\s+")
+_SPACE = LazyPattern(r"\s+")
 _WORD = LazyPattern(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 LOOK_BACK = 60
 _PROSE = LazyPattern(
     # each word is read once: from its first letter, and without giving letters back
     r"(?<![^\W\d_])(?:[^\W\d_]{2,}+(?:['’-][^\W\d_]*+)?[,;:]? ){3,}[^\W\d_]{2}|[\u3040-\u9fff\uac00-\ud7af]{8}"
 )
-_NUMBERED = re.compile(r"\s*\d+\s*[:|→]")
+_NUMBERED = LazyPattern(r"\s*\d+\s*[:|→]")
 _CODE = LazyPattern(
     r"[{};]\s*$|^\s*(?:[<{}()\[\]|*/#]|//|\+|-{2,}|import |from |return |if |for |const |let |var |func |def |class |type )"
     r"|^The file \S+ has been|^File (?:created|updated|written)|=>|:=|\)\s*\{|\"\s*:\s*|</?\w+[ >]|\\n|\w\([^ ]{0,400}\);?$|\x1b"

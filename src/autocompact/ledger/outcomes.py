@@ -7,38 +7,39 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autocompact.core.actions import HEREDOC
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import cut, edited, joined, pieces
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.clipping import clipped
 
-_EXIT = re.compile(
+_EXIT = LazyPattern(
     r"^Exit [Cc]ode:? (-?\d+)|exited with code (-?\d+)|with exit code (-?\d+)|exit code: (-?\d+)"
     r"|\"exit_code\": ?(-?\d+)|^exit(?: status|:) ?(\d+)",
     re.MULTILINE,
 )
-_COUNTS = re.compile(
+_COUNTS = LazyPattern(
     r"\b\d{1,9} (?:passed|failed|passing|failing|skipped|warnings?|errors?|issues?|problems?|tests?|files? changed)\b"
     r"|^test result:|^ *Tests?: |^TOTAL\b.*\d%|coverage[:=]? ?\d|^Ran \d{1,9} tests",
     re.MULTILINE,
 )
-_COMMIT = re.compile(r"^\[[^\]\n]{1,80} (?P<hash>[0-9a-f]{7,12})\] (?P<title>.*)$", re.MULTILINE)
-_FAILED = re.compile(
+_COMMIT = LazyPattern(r"^\[[^\]\n]{1,80} (?P<hash>[0-9a-f]{7,12})\] (?P<title>.*)$", re.MULTILINE)
+_FAILED = LazyPattern(
     r"^(?:--- FAIL|FAIL\b|FAILED\b|not ok\b|error(?:\[|:)|panic:|fatal:|E  )|\b[1-9]\d{0,8} failed",
     re.MULTILINE,
 )
 # How checks end in words, for where another command's exit code stands in for theirs.
-_ENDS_BADLY = re.compile(
+_ENDS_BADLY = LazyPattern(
     r"^(?:make(?:\[\d{1,4}\])?: \*\*\* |npm (?:ERR!|error) |ERROR:? |error Command failed|FAILURE: |exit status [1-9])"
     r"|(?i:\b(?:task|build|command|job|step|script|compilation|check|tests?) failed\b)"
     r"|^(?:\W{0,4}|Found )[1-9]\d{0,8} (?:errors?|issues?|problems?|failures?|failing)\b|, [1-9]\d{0,8} (?:errors?|failures?)\b",
     re.MULTILINE,
 )
-_NOT_RUN = re.compile(
+_NOT_RUN = LazyPattern(
     r"The user doesn't want to proceed|Sibling tool call errored|tool use was rejected|interrupted by user"
     r"|Command aborted|doesn't want to take this action",
     re.IGNORECASE,
 )
-_NOT_EDITED = re.compile(
+_NOT_EDITED = LazyPattern(
     r"\A\W{0,3}(?:<tool_use_error>)?(?:error|failed|failure|invalid|could ?n[o']t|cannot|can't|unable to|no replacement"
     r"|no (?:such|changes?|match(?:es)?)\b|permission denied)\b"
     r"|verification failed|No replacement was performed|did not appear verbatim|[Ss]tring to replace (?:was )?not found"
@@ -46,23 +47,23 @@ _NOT_EDITED = re.compile(
     re.IGNORECASE,
 )
 _FIRST = 600
-_OTHER_STATUS = re.compile(
+_OTHER_STATUS = LazyPattern(
     r"\|\s*(?:tail|head|tee|cat|grep|egrep|rg|sed|awk|less|sort|uniq|cut|tr|wc)\b|\|\|\s*(?:true|:|echo|exit 0)(?:\s|$)|;\s*(?:echo|true)\b"
 )
-_ERROR = re.compile(
+_ERROR = LazyPattern(
     r"[a-z](?:Error|Exception)\b|\b(?:[Ee]rror|ERROR|fatal|panic|FAIL(?:ED)?|undefined|[Nn]ot found|No such file|[Cc]annot"
     r"|denied|refused|[Uu]nexpected|timed out|assert)\b|^CONFLICT \(|✗|✖",
     re.MULTILINE,
 )
-_WRAPPERS = re.compile(
+_WRAPPERS = LazyPattern(
     r"</?tool_use_error>|^(?:Exit code \d+|Chunk ID: .*|Wall time: .*|Process exited with .*|Original token count: .*"
     r"|Output:)$",
     re.MULTILINE,
 )
-_SHELL_BEGINS = re.compile(
+_SHELL_BEGINS = LazyPattern(
     r"\ACommand: [^\x00]{0,4000}?\nDirectory: .*\n(?:Output|Stdout): (?:\(empty\)(?=\n|\Z))?"
 )
-_SHELL_ENDS = re.compile(
+_SHELL_ENDS = LazyPattern(
     r"^(?:(?:Error|Stderr): \((?:none|empty)\)|Exit Code: (?:-?\d+|\(none\))|Signal: (?:\S+|\(none\))|Background PIDs: .*"
     r"|Process Group PGID: .*|Shell cwd was reset to .*|<(?:shellId: \d+ completed|exited) with exit code -?\d+>"
     r"|\[The command completed with exit code -?\d+\.\]|\[Command finished with exit code -?\d+\]"
@@ -72,12 +73,12 @@ _SHELL_ENDS = re.compile(
 )
 """What the tools of Gemini CLI and Qwen Code, Claude Code, Copilot CLI, OpenHands, SWE-agent and pi write below an output."""
 
-_FIRST_LINES = re.compile(r"\S.*")
-_CUT = re.compile(r" ?(?:tail|head)\b[^;&]*")
-_SHOWN = re.compile(r"^\[File: (?P<path>/?[^\s\[\]:]{1,300}) \(\d+ lines total\)\]", re.MULTILINE)
-_COMMENTS = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+")
-_CD = re.compile(r"(?:\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n))+")
-_SPACE = re.compile(r"\s+")
+_FIRST_LINES = LazyPattern(r"\S.*")
+_CUT = LazyPattern(r" ?(?:tail|head)\b[^;&]*")
+_SHOWN = LazyPattern(r"^\[File: (?P<path>/?[^\s\[\]:]{1,300}) \(\d+ lines total\)\]", re.MULTILINE)
+_COMMENTS = LazyPattern(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+")
+_CD = LazyPattern(r"(?:\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n))+")
+_SPACE = LazyPattern(r"\s+")
 _END = 1_500
 _COUNT, _LONGEST_ERROR = 160, 200
 HEAD = 2_000
@@ -195,7 +196,7 @@ def error_lines(output: str) -> tuple[str, ...]:
     return tuple(found[:3])
 
 
-def _lines(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+def _lines(pattern: LazyPattern, text: str) -> Iterator[str]:
     """The lines in which ``pattern`` matches, without white space around them."""
     at = 0
     while match := pattern.search(text, at):

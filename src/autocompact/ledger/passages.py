@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.strides import worded
 
 LONGEST = 360
@@ -28,28 +29,28 @@ _SHOWN = 120
 _SENTENCE = 8_192
 """Characters of a sentence. What has no end mark for longer is none, and each expression that looks at it takes its time."""
 
-_FENCE = re.compile(r"[ \t]*(```|~~~)")
-_GLUED = re.compile(r"(?<=[^\s`])[ \t]*+(```[a-z+]{0,12})$", re.MULTILINE)
+_FENCE = LazyPattern(r"[ \t]*(```|~~~)")
+_GLUED = LazyPattern(r"(?<=[^\s`])[ \t]*+(```[a-z+]{0,12})$", re.MULTILINE)
 """A fence that opens where a line ends: thoughts of Claude Code's sessions have lost line ends here and there."""
 
-_HEADING = re.compile(
+_HEADING = LazyPattern(
     r"[ \t]{0,3}#{1,6}[ \t]+(?P<hash>\S.*)|[ \t]{0,3}\*\*(?P<bold>[^*\n]{2,80})\*\*[ \t]*[::]?[ \t]*$"
 )
-_ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+•]|\d{1,3}[.)]|[✅❌☑✔✗])[ \t]+(?P<text>\S.*)")
-_ROW = re.compile(r"[ \t]*\|(?P<cells>[^|]*\|.*\|)[ \t]*$")
-_RULE = re.compile(r"[ \t|:+=*_—-]*$")
-_DRAWING = re.compile(r"[│├└┌┐┘┤┬┴┼─▼▲→]{2}|^[ \t]*[│├└┌]")
-_EMPHASIS = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*")
-_END = re.compile(r"[.!?。！？](?:(?<=[。！？])|[\"')\]]?[ \t]+(?=[A-ZÀ-ÖØ-Þ\"'`(\[*\d¿¡]))")
+_ITEM = LazyPattern(r"(?P<indent>[ \t]*)(?:[-*+•]|\d{1,3}[.)]|[✅❌☑✔✗])[ \t]+(?P<text>\S.*)")
+_ROW = LazyPattern(r"[ \t]*\|(?P<cells>[^|]*\|.*\|)[ \t]*$")
+_RULE = LazyPattern(r"[ \t|:+=*_—-]*$")
+_DRAWING = LazyPattern(r"[│├└┌┐┘┤┬┴┼─▼▲→]{2}|^[ \t]*[│├└┌]")
+_EMPHASIS = LazyPattern(r"\*\*(?=\S)|(?<=\S)\*\*")
+_END = LazyPattern(r"[.!?。！？](?:(?<=[。！？])|[\"')\]]?[ \t]+(?=[A-ZÀ-ÖØ-Þ\"'`(\[*\d¿¡]))")
 """The mark that ends a sentence, with what is between it and the next one."""
 
-_ABBREVIATED = re.compile(
+_ABBREVIATED = LazyPattern(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|Dr|Mr|Mrs|No|Nr|z\.B|d\.h|bzw|ca)\.|\b[A-Z]\.)[\"')\]]?$"
 )
 
 
-_DAY = re.compile(r"\b\d{1,2}\.$")
-_MONTH = re.compile(
+_DAY = LazyPattern(r"\b\d{1,2}\.$")
+_MONTH = LazyPattern(
     r"(?:Jan(?:uar)?|Jänner|Feb(?:ruar)?|März?|Apr(?:il)?|Mai|Juni?|Juli?|Aug(?:ust)?|Sept?(?:ember)?|Okt(?:ober)?|Nov(?:ember)?|Dez(?:ember)?)\b"
 )
 

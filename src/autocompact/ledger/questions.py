@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, cut, edited
 from autocompact.core.redaction import Redacted
 
@@ -22,7 +23,7 @@ _VAGUE = 60
 _TOLD = 200
 """Characters of a question or an option, at most, that are told."""
 
-_DECISION = re.compile(
+_DECISION = LazyPattern(
     r"(?:y|yes|yeah|yep|yup|ok|okay|sure|agreed|no|nope|ja|gern|gerne|nein|oui|non|s[íi]|sim|n[ãa]o|d'accord|да|нет|はい|いいえ|是的?|好的?|不用?)"
     r"(?![\w-])",
     re.IGNORECASE,
@@ -31,14 +32,14 @@ _FILLERS = (
     "yes yeah yep ok okay sure please let's let’s lets i i'd i’d we like prefer want think it to the a go with do take use try choose pick"
     " ja bitte nimm mach lieber oui prends plutôt option options variant variante approach number nummer nr no"
 ).split()
-_PICK = re.compile(
+_PICK = LazyPattern(
     rf"(?:(?i:{'|'.join(map(re.escape, _FILLERS))})[ ,.:#]+){{0,8}}\(?#?(?P<pick>[1-9]|[A-D]|[b-d])\)?"
     r"(?![.,;: ]*(?:(?:and|or|und|oder|et|ou|&|\+)[ ]*)?#?(?:\d|[A-Da-d]\b))(?=[.!]?$|[,;!]|[ ](?:for now|first|please|then|and|but|bitte|erst|und|aber|et|mais)\b)"
 )
 """The beginning of an answer that picks one option: not of one that picks several, or that is a list itself ("1. …")."""
 _OPTION = r"(?im)^[ \t>*#|-]{{0,8}}(?:option |variante? )?{}(?:\*\*)?[.):|](?P<text>[^\n]{{3,400}})"
-_SENTENCE = re.compile(r"[^\n]+?(?:[.!?:;](?=[\s*_)\"”]|$)|[。？！]|(?=\n)|$)")
-_MARKS = re.compile(r"\*\*|__|`|^\s*(?:[-*>•#]+|\d[.)])\s+|^[\s*_)\"”]+")
+_SENTENCE = LazyPattern(r"[^\n]+?(?:[.!?:;](?=[\s*_)\"”]|$)|[。？！]|(?=\n)|$)")
+_MARKS = LazyPattern(r"\*\*|__|`|^\s*(?:[-*>•#]+|\d[.)])\s+|^[\s*_)\"”]+")
 
 
 def question_of(reply: Redacted, answer: str) -> Redacted:

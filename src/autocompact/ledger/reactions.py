@@ -19,7 +19,7 @@ OPENING = 1_500
 """Characters of a message that are looked at, from its beginning and again, of a reply, from its end."""
 
 _CLAUSES = 12
-_CLAUSE = re.compile(r"[^.!?;:。！？；：\n]+(?:[.:](?=\S)[^.!?;:。！？；：\n]*)*[?？]?")
+_CLAUSE = LazyPattern(r"[^.!?;:。！？；：\n]+(?:[.:](?=\S)[^.!?;:。！？；：\n]*)*[?？]?")
 _LEAD = LazyPattern(
     r"(?:\W{0,3}\b(?:ok(?:ay)?|oh|h+m+|well|hey|stop|halt|wait|please|sorry|nope?|actually|and|but|so|also|then|just|let's"
     r"|bitte|ach|nein|moment|dann|und|aber|attends|stp|s'il (?:te|vous) plaît|non|et|espera|por favor|no|y|pero|aspetta"

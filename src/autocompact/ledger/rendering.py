@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from autocompact.core.language import WORDS, detect
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
 from autocompact.ledger.entries import ASKERS, FOLLOWS, POINTER, Entry, Kind
@@ -25,8 +25,8 @@ SECTIONS: tuple[tuple[Kind, str], ...] = (
     ("command", "commands"),
     ("identifier", "details"),
 )
-_STRUCTURE = re.compile(r"[#>*+|=~`-]|\d+[.)]|\[|m\d")
-_FORGED = re.compile(r"\[[ x-]?\]|m\d|#{1,6} |[-*+>] |\d+[.)] |```")
+_STRUCTURE = LazyPattern(r"[#>*+|=~`-]|\d+[.)]|\[|m\d")
+_FORGED = LazyPattern(r"\[[ x-]?\]|m\d|#{1,6} |[-*+>] |\d+[.)] |```")
 FEW = 6
 """References that are told one by one."""
 

@@ -6,12 +6,12 @@ has a name that no other one has, so each looks new; together they fill an accou
 
 from __future__ import annotations
 
-import re
 from collections import Counter as Counted
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import filled, joined, own, pieces
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.entries import Entry
@@ -22,10 +22,10 @@ LEAST = 4
 _NAMES = 120
 """Characters of the names that are listed beside the count, at most."""
 
-_SLOT = re.compile(r"`[^`\s]{1,80}`|[\w./-]*(?:\d|[^\W_][._/][^\W_]|[a-z][A-Z])[\w./-]*")
+_SLOT = LazyPattern(r"`[^`\s]{1,80}`|[\w./-]*(?:\d|[^\W_][._/][^\W_]|[a-z][A-Z])[\w./-]*")
 """What may differ: numbers, paths, names of code."""
 
-_WORD = re.compile(r"[^\W\d_]{2,}|[\u3040-\u9fff\uac00-\ud7af]")
+_WORD = LazyPattern(r"[^\W\d_]{2,}|[\u3040-\u9fff\uac00-\ud7af]")
 _LEAST_WORDS = 5
 """Words besides the names: with fewer the names are what is said."""
 

@@ -47,7 +47,7 @@ from autocompact.ledger.wrapping import holds_instructions
 LONGEST = 280
 """Characters of a rule; a longer sentence is a request that has a rule in it."""
 
-_QUOTED = re.compile(
+_QUOTED = LazyPattern(
     r"^[ \t]*(?:[-*•]|\d{1,3}[.)])?[ \t]*[\"“„«「]([^\n]{1,2000}?)[\"”“»」][ \t]*$", re.MULTILINE
 )
 """A line of a summary that says nothing but what somebody said: the user, as no one else is told so."""
@@ -58,7 +58,7 @@ MOST = 200
 ENDED, SAID_ANEW = 0.5, 0.7
 """Share of the terms that a rule and what ends it, or says it anew, have in common."""
 
-_TAG = re.compile(r"^[ \t]*<[A-Za-z][\w -]{0,40}>(?![/`])|</[A-Za-z][\w -]{0,40}>", re.MULTILINE)
+_TAG = LazyPattern(r"^[ \t]*<[A-Za-z][\w -]{0,40}>(?![/`])|</[A-Za-z][\w -]{0,40}>", re.MULTILINE)
 """Around a client's instructions; the words before one are a sentence of their own. "results/<run>/<time>" has none."""
 
 _LASTING = LazyPattern(
@@ -221,18 +221,20 @@ _TELLS = LazyPattern(
     r"\b(?:i|i've|i'm|we|we've|he|she|they) (?:\w+ly )?(?:\w+ed|was|were|had|have|aim|prefer|increase|try|love|hope|plan|will|'ll|went|got|am)\b|\b(?:would be|was|were|been|had) \w+(?:ed|en)\b|\b(?:was|were|had|if there's)\b",
     re.IGNORECASE,
 )
-_ENGLISH = re.compile(
+_ENGLISH = LazyPattern(
     r"\b(?:the|of|and|is|it|it's|my|you|with|for|that|this|was|i'm|i've|to|are|i|in|but|so)\b", re.IGNORECASE
 )
 
-_EXPLAINS = re.compile(r"(?:(?!what|that|which|who|if|when|it)\S+ ){2,3}(?:is|are|was|were)\b", re.IGNORECASE)
+_EXPLAINS = LazyPattern(
+    r"(?:(?!what|that|which|who|if|when|it)\S+ ){2,3}(?:is|are|was|were)\b", re.IGNORECASE
+)
 _FEW = 2
 _ADDRESSES = LazyPattern(
     r"\b(?:from now on|going forward|under no circumstances|until i|unless i|whenever i (?:say|ask|tell)|you (?:may|must|should|shall|can|need|have to|are|will|always|never)|ab jetzt|künftig)\b"
     r"|(?:^|[,:;]\s*)(?:(?:always|never)(?!-|\s+\w*[^su\W]s\b)|immer|nie|niemals|stets|toujours|jamais|siempre|nunca|sempre|mai)\b",
     re.IGNORECASE,
 )
-_CLAUSES = re.compile(
+_CLAUSES = LazyPattern(
     r"[,:;.()—–]\s*(?:(?:and|but|so|then|now)\s+)?|\b(?:and|but|so|now|remember,?|please)\s+", re.IGNORECASE
 )
 _PASSING = LazyPattern(
@@ -243,7 +245,7 @@ _REPORTS = LazyPattern(
     r"(?:my (?:goal|plan|aim|hope|idea)|if i|even if|some days|i|we|oh|it|there|they|he|she|yes|yeah|yep|hmm+|this|that|these|those|basically|despite|however|plus|maybe|e\.g\.|for example)\b(?!.*\b(?:i (?:want|prefer)|must never|must always)\b)",
     re.IGNORECASE,
 )
-_PASTED = re.compile(r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|^\s*(?:[>$#+]|\d+:)\s|^\.\.\.|— [\d.,%]+ —")
+_PASTED = LazyPattern(r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|^\s*(?:[>$#+]|\d+:)\s|^\.\.\.|— [\d.,%]+ —")
 """Output of a program, JSON or a row of figures that somebody pasted, or the end of something that was cut."""
 
 _CASE = LazyPattern(

@@ -5,7 +5,6 @@ Each message is redacted before anything else looks at it. Everything the ledger
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +17,7 @@ from msgspec import structs
 from autocompact.core.actions import Action, interpret
 from autocompact.core.messages import Message
 from autocompact.core.pairing import Pairing, Place
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import (
     EMPTY,
     RedactedCall,
@@ -61,7 +61,7 @@ system messages after the system prompt."""
 _ENDS = frozenset({"finish", "submit", "attempt_completion", "task_done", "task_complete"})
 """Tools by which an agent says that it is done: no work comes after the words beside them."""
 
-_THINKING = re.compile(r"</?think(?:ing)?>\s*")
+_THINKING = LazyPattern(r"</?think(?:ing)?>\s*")
 
 
 @dataclass(slots=True)

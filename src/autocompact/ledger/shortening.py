@@ -6,22 +6,22 @@ them does, code blocks go or stay whole, and the order is kept. Requests keep th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, cut, edited, filled
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, truncated
 from autocompact.ledger.entries import POINTER, Entry, Ledger
 from autocompact.ledger.rendering import render
 
-_HEADING = re.compile(r"#{1,6} |\*\*[^*\n]+\*\*:?\s*$|(?:\d+\. )?[^\n.!?]{3,60}:\s*$")
-_FENCE = re.compile(r"[ \t]*(```|~~~)")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\s])|(?<=[。！？])")
-_NAME = re.compile(r"[A-Za-z0-9_]{3,}")
+_HEADING = LazyPattern(r"#{1,6} |\*\*[^*\n]+\*\*:?\s*$|(?:\d+\. )?[^\n.!?]{3,60}:\s*$")
+_FENCE = LazyPattern(r"[ \t]*(```|~~~)")
+_SENTENCE_END = LazyPattern(r"(?<=[.!?])\s+(?=[^\s])|(?<=[。！？])")
+_NAME = LazyPattern(r"[A-Za-z0-9_]{3,}")
 _LONG = 240
 _WORD_VALUE = 0.002
 

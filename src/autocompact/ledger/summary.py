@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from autocompact.core.language import WORDS, detect
 from autocompact.core.lookup import WITH_TOOLS, Lookup
 from autocompact.core.messages import Message, Role, Text
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, RedactedMessage, RedactedText, edited, filled, joined
 from autocompact.core.redaction import Redacted
 from autocompact.core.spoken import is_carried
@@ -36,10 +37,12 @@ ANNOUNCEMENT = (
     "[Note of the program, not of the user: the earlier conversation was compacted. Its record follows.]"
 )
 _TAG = "conversation_record"
-_BESIDE = re.compile(rf"{re.escape(BESIDE_HEADING)}\s+{re.escape(BESIDE_NOTE)}")
+_BESIDE = LazyPattern(rf"{re.escape(BESIDE_HEADING)}\s+{re.escape(BESIDE_NOTE)}")
 _END = f"</{_TAG}>"
-_FORGED_TAG = re.compile(r"<(?=[\W_]{0,8}conversation[\W_]{0,4}record)", re.IGNORECASE)
-_FORGED_HEADING = re.compile(r"^[ \t]{0,3}#[ \t]+(?=Conversation[ \t]+Summary)", re.IGNORECASE | re.MULTILINE)
+_FORGED_TAG = LazyPattern(r"<(?=[\W_]{0,8}conversation[\W_]{0,4}record)", re.IGNORECASE)
+_FORGED_HEADING = LazyPattern(
+    r"^[ \t]{0,3}#[ \t]+(?=Conversation[ \t]+Summary)", re.IGNORECASE | re.MULTILINE
+)
 
 
 def frame(summary: str, *, placement: Role, lookup: Lookup = WITH_TOOLS) -> str:
@@ -87,16 +90,16 @@ def _tagged(text: str, lookup: Lookup) -> str:
 EARLIER_SHARE = 0.2
 """What an earlier summary that is not ours may take of the budget."""
 
-_TITLE = re.compile(r"^#{1,4}(?= )", re.MULTILINE)
+_TITLE = LazyPattern(r"^#{1,4}(?= )", re.MULTILINE)
 _HEADINGS: Mapping[str, str] = {
     key: "|".join(re.escape(words[key]) for words in WORDS.values())
     for key in ("requests", "stands", "said", "before", "rules")
 }
-_OURS = re.compile(
+_OURS = LazyPattern(
     rf"^## (?:{_HEADINGS['requests']}|{_HEADINGS['stands']}|{_HEADINGS['said']})$", re.MULTILINE
 )
-_OUR_EARLIER = re.compile(rf"^## (?:{_HEADINGS['before']})\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-_RULES = re.compile(rf"^## (?:{_HEADINGS['rules']}|Pinned)\n(?:.+\n?)*", re.MULTILINE)
+_OUR_EARLIER = LazyPattern(rf"^## (?:{_HEADINGS['before']})\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_RULES = LazyPattern(rf"^## (?:{_HEADINGS['rules']}|Pinned)\n(?:.+\n?)*", re.MULTILINE)
 
 
 def offline_summary(
@@ -184,5 +187,5 @@ def _dated(text: str) -> str:
     return "\n".join(lines)
 
 
-_THEN = re.compile("|".join(rf"\({re.escape(words['then'])}\)" for words in WORDS.values()))
-_HEADING_END = re.compile(r"(?=[ \t:*]*$)")
+_THEN = LazyPattern("|".join(rf"\({re.escape(words['then'])}\)" for words in WORDS.values()))
+_HEADING_END = LazyPattern(r"(?=[ \t:*]*$)")

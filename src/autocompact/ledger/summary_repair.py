@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from autocompact.core.language import WORDS
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import edited, filled, joined
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter
@@ -58,13 +59,13 @@ RULES_SHARE = 0.4
 HEADINGS = 48
 """Tokens that the headings around an addition take, rounded up."""
 
-_PLANS = re.compile(r"\A(?:TodoWrite|update_plan|TaskCreate|TaskUpdate|todo_write|write_todos)\b")
-_OFFERS = re.compile(
+_PLANS = LazyPattern(r"\A(?:TodoWrite|update_plan|TaskCreate|TaskUpdate|todo_write|write_todos)\b")
+_OFFERS = LazyPattern(
     r"(?:(?:do you )?want me to|would you like|shall I|should I|ready to|let me know|soll ich|voulez-vous|quiere[s]? que)\b|(?:要不要|需要我)",
     re.IGNORECASE,
 )
-_CALL = re.compile(r"[\w.&*]+\(|[\w.\[\]]+,? ?(?::=|[-+]?=) |(?:it|describe|test)\(")
-_NUMBERED = re.compile(r"\d+-\s")
+_CALL = LazyPattern(r"[\w.&*]+\(|[\w.\[\]]+,? ?(?::=|[-+]?=) |(?:it|describe|test)\(")
+_NUMBERED = LazyPattern(r"\d+-\s")
 _NAMED = 0.5
 _CHECK, _FAILED = 0.3, 0.5
 """Need of a command that tests, builds or delivers, that any other went well being no news; and of one that failed."""
@@ -72,7 +73,7 @@ _CHECK, _FAILED = 0.3, 0.5
 _LEAST = 25
 _PER_LINE = 6
 _LONGEST_BEFORE = 120
-_GOES_ON = re.compile(
+_GOES_ON = LazyPattern(
     r"(?:it|its|it's|this|that|they|these|those|both|es|das|dies\w*|sie|beide\w*|cela|ceci|ça|c'est|ils|elles|esto|eso|ellos|isso|isto|eles|questo|quello|это|они)\b"
     r"|[这那它]|これ|それ|이것|그것",
     re.IGNORECASE,
@@ -345,11 +346,11 @@ def _new_names(part: str, *, checked: Checked, said: Set[str]) -> str:
     return mark[0] + ", ".join(unknown) if unknown else ""
 
 
-_HASTE = re.compile(r"(?:now|next|then|also|let me)\b", re.IGNORECASE)
+_HASTE = LazyPattern(r"(?:now|next|then|also|let me)\b", re.IGNORECASE)
 _LEAST_SAID = 5
 """Tokens of what the agent said of an edit that tell more than that it was made."""
 
-_LISTS = re.compile(r"(?:[+−]|changed) ")
+_LISTS = LazyPattern(r"(?:[+−]|changed) ")
 
 
 def _explains(line: str) -> bool:

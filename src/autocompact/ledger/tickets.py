@@ -17,12 +17,12 @@ from autocompact.core.patterns import LazyPattern
 _COMMAND = r"(?:^|[;&|(]\s{0,9})(?:(?:bd|gh issue|glab issue|jira issue|acli jira workitem|linear issue|tea issues?) (?:%s)|%s)\s{1,9}(?P<told>[^;&|\n]{1,300})"
 _SHOWS = LazyPattern(_COMMAND % ("show|view", "tea issues?"), re.MULTILINE)
 _CLOSES = LazyPattern(_COMMAND % ("close", "bd done"), re.MULTILINE)
-_ID = re.compile(r"(?:https?://\S{1,200}/)?#?(?P<id>[\w.-]{0,80}\w)")
+_ID = LazyPattern(r"(?:https?://\S{1,200}/)?#?(?P<id>[\w.-]{0,80}\w)")
 _NOUNS = frozenset("issue ticket workitem item card story task bug".split())
 _VERBS = frozenset("get read view fetch show retrieve load".split())
 _OTHERS = frozenset("comment comments list search create update events labels status todo".split())
 _NAMES = "issue_number issueIdOrKey issue_key issue_id ticket_id issue key number id".split()
-_WORD = re.compile(r"[A-Z]?[a-z]+")
+_WORD = LazyPattern(r"[A-Z]?[a-z]+")
 _TOLD = ("title", "summary", "body", "description", "acceptance_criteria", "design", "notes")
 
 SHORTEST = 120

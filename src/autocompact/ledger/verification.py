@@ -84,7 +84,7 @@ _ASKED = LazyPattern(
 )
 """Heads what the user said: an order to read a file does not say that it was read."""
 
-_URL = re.compile(r"https?://[^\s)>\]\"'`]+")
+_URL = LazyPattern(r"https?://[^\s)>\]\"'`]+")
 _BESIDE, _SHORT_CODE, _FEW_EXPLAIN = 40, 4, 3
 _WAS_ASKED = LazyPattern(
     r"\b(?:also )?asked\b|\b(?:fragte|a demandé|preguntó|ha chiesto|perguntou)\b|问|聞いた|물었",
@@ -92,47 +92,47 @@ _WAS_ASKED = LazyPattern(
 )
 """Says that something was asked, at some time, whatever became of it."""
 
-_NEXT = re.compile(r"[^\w\n]{0,8}(?:now|next|then|first)\b", re.IGNORECASE)
+_NEXT = LazyPattern(r"[^\w\n]{0,8}(?:now|next|then|first)\b", re.IGNORECASE)
 _SHORT_NEXT = 14
 """Words of a sentence that begins so and says what comes now."""
 
-_AGAIN = re.compile(
+_AGAIN = LazyPattern(
     r"\b(?:run|test|tests|check|verify|lint|format|build|commit|push|review|deploy|look|read|wait|update)\b",
     re.IGNORECASE,
 )
-_JOINED = re.compile(r"\s*(?:&&|\|\|?|;|\\)")
-_JOINED_BEFORE = re.compile(r"(?:&&|\|\|?|;|\b(?:cd|sudo|time|env) \S*)\s*\Z")
+_JOINED = LazyPattern(r"\s*(?:&&|\|\|?|;|\\)")
+_JOINED_BEFORE = LazyPattern(r"(?:&&|\|\|?|;|\b(?:cd|sudo|time|env) \S*)\s*\Z")
 _READ_AS = ": "
 """Stands between a file that was read and what it defines."""
 
-_CODE_MARK = re.compile(r"\A\s*(?:[-+*>]|//|#|\d+[:|→])*\s+")
-_CHANGE_PARTS = re.compile(
+_CODE_MARK = LazyPattern(r"\A\s*(?:[-+*>]|//|#|\d+[:|→])*\s+")
+_CHANGE_PARTS = LazyPattern(
     r"; (?=[+−“] ?|changed |now `|without `|[\w.$]+\(\)(?:: | \{)"
     r"|(?:type|class|interface|struct|enum|trait|module|namespace|object|record|protocol|impl|section|test) ['\"\w])"
 )
-_CHANGE_MARK = re.compile(r"\A(?:[+−]|changed|now|without) ")
-_GOES_ON = re.compile(r"\s+(?:--?\w|[\"'$<>&./~\\])")
+_CHANGE_MARK = LazyPattern(r"\A(?:[+−]|changed|now|without) ")
+_GOES_ON = LazyPattern(r"\s+(?:--?\w|[\"'$<>&./~\\])")
 """Behind a command's last word: there is more of it, so this is another one."""
 
-_TO_ITS_END = re.compile(r"[\s…;]*`")
-_QUOTED_CODE = re.compile(r"`([^`\n]{3,200})`")
-_COMMAND = re.compile(r"\A(?:[^`]*`(?P<quoted>[^`]+)`|(?P<plain>.+?)(?: \d+×)? — )")
-_CODE_NAME = re.compile(r"`([^`\n]{2,80})`")
-_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]{2,40}\b")
-_FUNCTION = re.compile(r"[A-Za-z_][\w.]{3,60}\(\)")
-_FILE = re.compile(
+_TO_ITS_END = LazyPattern(r"[\s…;]*`")
+_QUOTED_CODE = LazyPattern(r"`([^`\n]{3,200})`")
+_COMMAND = LazyPattern(r"\A(?:[^`]*`(?P<quoted>[^`]+)`|(?P<plain>.+?)(?: \d+×)? — )")
+_CODE_NAME = LazyPattern(r"`([^`\n]{2,80})`")
+_FLAG = LazyPattern(r"(?<![\w-])--[a-z][a-z0-9-]{2,40}\b")
+_FUNCTION = LazyPattern(r"[A-Za-z_][\w.]{3,60}\(\)")
+_FILE = LazyPattern(
     r"(?<![\w/])(?:[\w@.-]*/)*[\w@.-]+\.(?:pyi?|ipynb|[cm]?[jt]sx?|vue|svelte|go|rs|java|kts?|scala|swift|rb|php|cs|cc|cpp|hpp|[ch]|lua|r|jl|exs?"
     r"|mdx?|rst|txt|jsonl?|ya?ml|toml|ini|cfg|conf|env|xml|html?|s?css|sql|csv|sh|ps1|proto|lock|log|svg|png|pdf)\b(?![/\w])"
 )
-_IDENTIFIER = re.compile(r"[A-Za-z]+(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,}")
-_FOLDER_BACKWARDS = re.compile(r"/(?:[\w.@~+-]+/)*[\w.@~+-]*|[\w.@~+-]+")
+_IDENTIFIER = LazyPattern(r"[A-Za-z]+(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,}")
+_FOLDER_BACKWARDS = LazyPattern(r"/(?:[\w.@~+-]+/)*[\w.@~+-]*|[\w.@~+-]+")
 """The folders before a name, or what it is only the end of; read backwards from the name, each character once."""
 
 _LONGEST_FOLDER = 300
-_DEEPER = re.compile(r"/[\w.@~+-]")
-_WORDS = re.compile(r"\w")
+_DEEPER = LazyPattern(r"/[\w.@~+-]")
+_WORDS = LazyPattern(r"\w")
 _QUOTES = ('"', "'", "`", "“", "”", "‘", "’", "„", "«", "»", "「", "」", "》", "《")
-_CHANGED = re.compile(r"[\w.]{3,}(?=\(\))")
+_CHANGED = LazyPattern(r"[\w.]{3,}(?=\(\))")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 
 from autocompact.core.patterns import LazyPattern
 
-_STAMP = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
+_STAMP = LazyPattern(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
 _NUMBERS: Mapping[str, int] = {
     word: number
     for number, words in enumerate(
@@ -102,7 +102,7 @@ _WHOLE: Mapping[str, tuple[str, int]] = {
     "上个月": ("month", -1), "下个月": ("month", 1), "去年": ("year", -1), "明年": ("year", 1), "先週": ("week", -1), "来週": ("week", 1),
     "先月": ("month", -1), "来月": ("month", 1), "昨年": ("year", -1), "来年": ("year", 1),
 }  # fmt: skip
-_BEFORE = re.compile(r"last|letzt|vergang|vorig|derni|pass|pasad|上|先", re.IGNORECASE)
+_BEFORE = LazyPattern(r"last|letzt|vergang|vorig|derni|pass|pasad|上|先", re.IGNORECASE)
 _COMING = LazyPattern(
     r"\b(?:will|'ll|won't|going to|i'm|we're|he's|she's|they're|is|are|plan\w*|starts?|begins?|leaves?|arrives?|due|need|must|should"
     r"|(?:i|we|er|sie|es|du|ihr) (?:fly|go|move|leave|start|have)|in \w+ (?:tag\w*|woche\w*|monat\w*|jahr\w*))\b",
@@ -110,7 +110,7 @@ _COMING = LazyPattern(
 )
 """Without one of these, English "in two days" says how long something took."""
 
-_THIS = re.compile(r"this|diese|本|这|今", re.IGNORECASE)
+_THIS = LazyPattern(r"this|diese|本|这|今", re.IGNORECASE)
 
 
 def dated(text: str, *, time: str) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from operator import mul
 
 from autocompact.core.actions import Effect
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.paths import is_temporary, spellings
@@ -185,7 +186,7 @@ def followed(calls: Sequence[Call]) -> Mapping[Redacted, FileHistory]:
     return files
 
 
-_REWRITES = re.compile(
+_REWRITES = LazyPattern(
     r"\bgit (?:-\S+ \S+ )?(?:checkout(?! -b)|restore|reset|stash(?! list)|pull|merge|rebase|cherry-pick|revert|apply|am|switch(?! -c))\b"
 )
 """Commands after which any file may be another."""

@@ -8,28 +8,29 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.spoken import without_elements
 
-_REMINDER = re.compile(r"<(system-reminder)>")
-_ARROWS = re.compile(r"\n *\d+→")
-_IS_NUMBERED = re.compile(r" *\d+(?:\t|\. )")
-_NUMBERED = re.compile(rf"\n{_IS_NUMBERED.pattern}")
+_REMINDER = LazyPattern(r"<(system-reminder)>")
+_ARROWS = LazyPattern(r"\n *\d+→")
+_IS_NUMBERED = LazyPattern(r" *\d+(?:\t|\. )")
+_NUMBERED = LazyPattern(rf"\n{_IS_NUMBERED.source}")
 """With the line break before it, which is found at once."""
 
-_TASK = re.compile(r"<task-id>([^<]{1,100})</task-id>")
-_STATUS = re.compile(r"<status>([^<]{1,100})</status>")
+_TASK = LazyPattern(r"<task-id>([^<]{1,100})</task-id>")
+_STATUS = LazyPattern(r"<status>([^<]{1,100})</status>")
 
-_LEAD = re.compile(r"\s*<(teammate-message|cross-session-message|hook_prompt)\b[^>]{0,500}>")
-_HOOK = re.compile(r"\s*(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:\s*")
-_IDLE = re.compile(r"\s*\{\s*\"type\"\s*:")
-_REFUSED = re.compile(
+_LEAD = LazyPattern(r"\s*<(teammate-message|cross-session-message|hook_prompt)\b[^>]{0,500}>")
+_HOOK = LazyPattern(r"\s*(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:\s*")
+_IDLE = LazyPattern(r"\s*\{\s*\"type\"\s*:")
+_REFUSED = LazyPattern(
     r"\s*(?:<tool_use_error>)?The (?:user doesn't want to|tool use was rejected).{0,600}?\bthe user said:\s*",
     re.DOTALL,
 )
-_ANSWERS = re.compile(r"\s*(?:The )?[Uu]ser has answered your questions?\b")
-_ANSWERED = re.compile(r"\"([^\"\n]{3,300})\"=\"([^\"\n]{1,200})\"")
-_CLARIFIES = re.compile(r"The user wants to clarify these questions\.")
-_ASKED = re.compile(
+_ANSWERS = LazyPattern(r"\s*(?:The )?[Uu]ser has answered your questions?\b")
+_ANSWERED = LazyPattern(r"\"([^\"\n]{3,300})\"=\"([^\"\n]{1,200})\"")
+_CLARIFIES = LazyPattern(r"The user wants to clarify these questions\.")
+_ASKED = LazyPattern(
     r"^- \"(?P<question>[^\n]{1,1000})\"\n +(?:\(No answer provided\)|Answer: (?P<answer>[^\n]{1,1000}))"
     r"(?:\n +User notes: (?P<notes>[^\n]{1,1000}))?",
     re.MULTILINE,
@@ -38,19 +39,19 @@ _ASKED = re.compile(
 
 _BEGINNING = 4_000
 
-_INSTRUCTIONS = re.compile(
+_INSTRUCTIONS = LazyPattern(
     r"AGENTS\.md|CLAUDE\.md|GEMINI\.md|copilot-instructions|<user_instructions>|<INSTRUCTIONS>"
 )
-_LAUNCHED = re.compile(
+_LAUNCHED = LazyPattern(
     r"\W*(?:async )?(?:agent|sub-?agent|task)\b[^\n]{0,60}?"
     r"\b(?:(launched|started|spawned|running)\b|(?:completed|finished|report(?:s|ed)?)(?![\w-]))",
     re.IGNORECASE,
 )
 """What comes first: that an agent goes on (the group), or that it is through and what follows is its report."""
 
-_AGENT = re.compile(r"\bagent_?id\W{1,4}([\w-]+)", re.IGNORECASE)
+_AGENT = LazyPattern(r"\bagent_?id\W{1,4}([\w-]+)", re.IGNORECASE)
 _SHORT_NOTICE = 300
-_UNFINISHED = re.compile(r"<status>(?:running|pending)</status>")
+_UNFINISHED = LazyPattern(r"<status>(?:running|pending)</status>")
 
 
 def holds_instructions(note: str) -> bool:
@@ -122,7 +123,7 @@ def finished(report: str) -> str:
 
 
 _AGENT_ID = "agentId: "
-_BELOW_A_REPORT = re.compile(
+_BELOW_A_REPORT = LazyPattern(
     r"agentId: [\w-]{1,80} \(for resuming[^)\n]{0,200}\)\s*(?:<usage>[^<]{0,400}</usage>\s*)?\Z"
 )
 
@@ -144,7 +145,7 @@ def unnumbered(text: str) -> str:
     return _without(_NUMBERED, text) if _IS_NUMBERED.match(text) else text
 
 
-def _without(numbers: re.Pattern[str], text: str) -> str:
+def _without(numbers: LazyPattern, text: str) -> str:
     return numbers.sub("\n", f"\n{text}")[1:]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY
 from autocompact.core.redaction import Redacted
 from autocompact.errors import InvalidInput
@@ -21,7 +22,7 @@ WORDS_PER_TOKEN = 0.7
 BuiltIn: TypeAlias = Literal["compact", "session", "handoff"]
 BUILT_IN: tuple[BuiltIn, ...] = get_args(BuiltIn)
 
-_FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*?))?[ \t]*")
+_FIELD = LazyPattern(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*?))?[ \t]*")
 _FENCE = "---"
 
 
@@ -91,7 +92,7 @@ def _value(words: list[str]) -> str:
     return value[1:-1] if quoted else value
 
 
-_CLOSING = re.compile(r"<(?=[\W_]{0,8}(?:earlier_summary|decisions|memory|in_force))", re.IGNORECASE)
+_CLOSING = LazyPattern(r"<(?=[\W_]{0,8}(?:earlier_summary|decisions|memory|in_force))", re.IGNORECASE)
 _ORDER = (
     "Where there is little room, keep what comes first here: open requests; where the work stands and the next step; what "
     "was found and why; what changed in each file; how to build, test and run, with the last outcome; open errors and what "

@@ -10,27 +10,29 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-_HEADING = re.compile(r"## (\d{4}-\d\d-\d\dT\S+|undated)[ \t]+(\S+)\s*\Z")
+from autocompact.core.patterns import LazyPattern
+
+_HEADING = LazyPattern(r"## (\d{4}-\d\d-\d\dT\S+|undated)[ \t]+(\S+)\s*\Z")
 # The form that people know from elsewhere: "## Session [2026-04-04 14:00]", facts in bold, the summary between tags.
-_SESSION_HEADING = re.compile(r"## Session \[(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?\]\s*\Z")
-_BOLD = re.compile(r"\*\*([A-Z][\w ]{2,30}):\*\*\s*([^|]+)")
-_ROUGH = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s?([KkMm]?)\b")
-_LISTED = re.compile(r"[-*] (?!Next\b)(.+?)\s*(?:([✓✔✅])\ufe0f?\s*(?:\((.+)\))?)?\s*\Z")
-_ANY_HEADING = re.compile(r"#{1,6}[ \t]")
-_NAMESPACE = re.compile(r"`(.+)`")
+_SESSION_HEADING = LazyPattern(r"## Session \[(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?\]\s*\Z")
+_BOLD = LazyPattern(r"\*\*([A-Z][\w ]{2,30}):\*\*\s*([^|]+)")
+_ROUGH = LazyPattern(r"(\d[\d,]*(?:\.\d+)?)\s?([KkMm]?)\b")
+_LISTED = LazyPattern(r"[-*] (?!Next\b)(.+?)\s*(?:([✓✔✅])\ufe0f?\s*(?:\((.+)\))?)?\s*\Z")
+_ANY_HEADING = LazyPattern(r"#{1,6}[ \t]")
+_NAMESPACE = LazyPattern(r"`(.+)`")
 _SUMMARY = "summary:"
-_FACT = re.compile(r"[-*] ([A-Z][\w ]{2,30}): (.+)")
-_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
-_CONVERSATION = re.compile(r"`(.+)`(?:, messages (\d+) to (\d+)(?: of (\d+))?)?")
-_MADE_BY = re.compile(r"(.+), step (\w+), because of (\w+)")
-_TASK = re.compile(r"[-*] (.+?)(?: \[m\d+\])?\s*\Z")
+_FACT = LazyPattern(r"[-*] ([A-Z][\w ]{2,30}): (.+)")
+_FIGURE = LazyPattern(r"\d[\d,]*(?:\.\d+)?")
+_DAY = LazyPattern(r"\b\d{4}-\d\d-\d\d\b")
+_CONVERSATION = LazyPattern(r"`(.+)`(?:, messages (\d+) to (\d+)(?: of (\d+))?)?")
+_MADE_BY = LazyPattern(r"(.+), step (\w+), because of (\w+)")
+_TASK = LazyPattern(r"[-*] (.+?)(?: \[m\d+\])?\s*\Z")
 _ENDED = r"done|complete|finished|fixed|merged|shipped|released|passed|success|fail|partly|partial|abandoned|aborted|cancel"
-_OUTCOME = re.compile(
+_OUTCOME = LazyPattern(
     rf"(.+) \(((?:{_ENDED}|superseded|withdrawn|reverted|open|unknown|blocked|pending|in progress)[^()]*)\)\Z",
     re.IGNORECASE,
 )
-_IS_ENDED = re.compile(rf"(?:{_ENDED})", re.IGNORECASE)
+_IS_ENDED = LazyPattern(rf"(?:{_ENDED})", re.IGNORECASE)
 NO_TASKS = "none found"
 _EXAMPLE, _OF_EXAMPLE = "example", "tide_table.py"
 """The name of the chat's example, and what its entries name, and hardly those of another conversation of that name."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.memory.documents.archive_entries import NO_TASKS, Archived, entries_in
 from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
 
-_REFERENCE = re.compile(r"(?<![\w:./#\\])(?<!\d )m([1-9]\d{0,17})(?![\w/\\])(?!\.\w)")
+_REFERENCE = LazyPattern(r"(?<![\w:./#\\])(?<!\d )m([1-9]\d{0,17})(?![\w/\\])(?!\.\w)")
 """A reference as summaries and ledgers write it; "120 m2" and "m1.large" are none."""
-_QUOTED = re.compile(r"> ?")
+_QUOTED = LazyPattern(r"> ?")
 _EMPTY = ("tasks:", "summary:", f"- {NO_TASKS}")
-_BLANKS = re.compile(r"\n{3,}")
+_BLANKS = LazyPattern(r"\n{3,}")
 
 
 def archived_in(name: str, section: str) -> Archived | None:

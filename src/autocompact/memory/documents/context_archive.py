@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autocompact.compaction.record import Compaction
+from autocompact.core.patterns import LazyPattern
 from autocompact.ledger.entries import Kind
 from autocompact.ledger.rendering import told_alone
 from autocompact.memory.documents.archive_entries import NO_TASKS, ArchivedTask
@@ -20,7 +20,7 @@ NAMED_FILES = 10
 """Files that an entry names; the others are counted."""
 _OF_FILES: tuple[Kind, ...] = ("change", "file")
 
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f]")
+_CONTROL = LazyPattern(r"[\x00-\x08\x0e-\x1b\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

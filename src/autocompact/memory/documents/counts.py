@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from autocompact.core.patterns import LazyPattern
+
 Words: TypeAlias = Mapping[str, int]
 
 
@@ -41,20 +43,20 @@ _COUNTS = (
     rf"\b(?:seen|observed)\s+({NUMBER})\s+times",
     r"\b(?:seen|observed)\s+(once|twice|thrice)\b",
 )
-COUNT = re.compile("|".join(_COUNTS), re.IGNORECASE)
+COUNT = LazyPattern("|".join(_COUNTS), re.IGNORECASE)
 """Finds a count of confirmations; `counted` reads it."""
 _BARE = "|".join(pattern.replace("(" + NUMBER + ")", NUMBER) for pattern in _COUNTS[:3])
-_BEHIND = re.compile(
+_BEHIND = LazyPattern(
     rf"(?:\s[–—|·-]+\s+|[,;.:]\s+|\s*[，；。：、]\s*)(?!confirm\s)((?:{_BARE}|(?:seen|observed)\s+(?:twice|thrice)\b)[^–—()\[\]]*)[.*_\s]*\Z",
     re.IGNORECASE,
 )
-_ALONE = re.compile(
+_ALONE = LazyPattern(
     rf"[共计計约約已]?({_BY_LENGTH}|[{''.join(_HAN)}{_TEN}]{{1,3}})(?:mal|fach|fold|[次回票人件遍度個个名번회])?",
     re.IGNORECASE,
 )
-CONFIRM = re.compile(f"{NUMBER}\\s*(?:{_TIMES}\\s*)?{_CONFIRMED}|{_CONFIRMED}", re.IGNORECASE)
+CONFIRM = LazyPattern(f"{NUMBER}\\s*(?:{_TIMES}\\s*)?{_CONFIRMED}|{_CONFIRMED}", re.IGNORECASE)
 """Finds the word for confirmations, with the count before it."""
-FIGURE = re.compile(
+FIGURE = LazyPattern(
     rf"[x×]?\s?({NUMBER})(?:\s*{_TIMES})?(?:\s*{_CONFIRMED})?(?=\s*(?:\Z|[(（:,;.]|(?:across|in|over|über)\b))",
     re.IGNORECASE,
 )
@@ -64,7 +66,7 @@ _OCCASIONS = (
     "|reprises|personnes|utilisateurs|ocasiones|personas|usuarios"
 )
 # A count with a word beside it that only counts have, wherever it stands: "Users confirmed 5 times that it is slow".
-_SURELY = re.compile(
+_SURELY = LazyPattern(
     f"{NUMBER}\\s*{_TIMES}\\s*{_CONFIRMED}|(?!confirm\\s){_CONFIRMED}\\s*[:=：]?\\s*{NUMBER}\\s*{_TIMES}"
     rf"|(?!confirm\s){_CONFIRMED}\s+(?:once|twice|thrice)\b|\b(?:once|twice|thrice)\s+{_CONFIRMED}"
     rf"|(?!confirm\s){_CONFIRMED}\s+(?:on|at|by|in|bei|von|an|à|par|en|por)\s+{NUMBER}\s+(?:{_OCCASIONS})\b"
@@ -72,7 +74,7 @@ _SURELY = re.compile(
     re.IGNORECASE,
 )
 _VAGUE = "several|many|often|again|repeatedly|mehr\\w+|oft|plusieurs|souvent|varias|muchas|more|多|何度"
-_MANY = re.compile(
+_MANY = LazyPattern(
     rf"[(（\[](?=[^()（）\[\]]*{_CONFIRMED})(?=[^()（）\[\]]*(?:\d|times|mal\b|fois|veces|vezes|volte|раз|[次回회]|{NUMBER}|{_VAGUE}))"
     r"[^()（）\[\]]*[)）\]][.*_\s]*\Z",
     re.IGNORECASE,

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
 
+from autocompact.core.patterns import LazyPattern
+
 _MONTHS: Sequence[str] = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _FOREIGN = {"mär": 3, "mai": 5, "okt": 10, "dez": 12}
 _NAME = (
@@ -27,11 +29,11 @@ DATE = (
     r")(?![\w/-]|\.\d)"
 )
 """A regular expression without groups, for use with ``re.IGNORECASE``."""
-_DATE = re.compile(DATE, re.IGNORECASE)
-_SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/\d{4}")
-_YEAR = re.compile(r"\d{4}")
-_PARTS = re.compile(r"\d+|[a-zä]{3,}", re.IGNORECASE)
-_MONTH = re.compile(rf"(?:(\d{{4}})[-/](\d{{1,2}})|({_NAME}) (\d{{4}}))", re.IGNORECASE)
+_DATE = LazyPattern(DATE, re.IGNORECASE)
+_SLASHES = LazyPattern(r"(\d{1,2})/(\d{1,2})/\d{4}")
+_YEAR = LazyPattern(r"\d{4}")
+_PARTS = LazyPattern(r"\d+|[a-zä]{3,}", re.IGNORECASE)
+_MONTH = LazyPattern(rf"(?:(\d{{4}})[-/](\d{{1,2}})|({_NAME}) (\d{{4}}))", re.IGNORECASE)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_DECIDES = re.compile(
+from autocompact.core.patterns import LazyPattern
+
+_DECIDES = LazyPattern(
     r"\b(?:decided|decision|let's (?:use|go with|keep)|we(?:'ll| will) (?:use|keep|go with)|i(?:'ll| will) (?:use|keep|go with)"
     r"|chose|chosen|opted|root cause|the (?:real )?(?:issue|problem|bug|cause|reason) (?:is|was)|turns out|instead of .{3,80} because"
     r"|by design|intentional(?:ly)?|must (?:not|always|never)|always use|never use|entschieden|entscheidung|wir nehmen|ursache"
@@ -12,7 +14,7 @@ _DECIDES = re.compile(
     r"|决定|原因是|采用|決定|原因は|ことにし|결정|원인",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[^\n.!?。！？]+(?:[.!?](?!\s|$)[^\n.!?。！？]*)*[.!?。！？]?")
+_SENTENCE = LazyPattern(r"[^\n.!?。！？]+(?:[.!?](?!\s|$)[^\n.!?。！？]*)*[.!?。！？]?")
 SHORTEST, LONGEST = 25, 320
 MOST = 60
 

@@ -8,14 +8,14 @@ shows as the character.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.errors import InvalidInput
 
 BOM = b"\xef\xbb\xbf"
-_UNWRITABLE = re.compile(r"[\ud800-\udfff]")
+_UNWRITABLE = LazyPattern(r"[\ud800-\udfff]")
 _UNDEFINED = b"\x81\x8d\x8f\x90\x9d"
 # What a byte is in Latin-1, and in Windows-1252.
 _WINDOWS = {byte: ord(bytes([byte]).decode("cp1252")) for byte in range(0x80, 0xA0) if byte not in _UNDEFINED}

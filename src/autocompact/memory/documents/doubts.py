@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.memory.documents.counts import counts_in, doubtful_count, number_in
 from autocompact.memory.documents.dates import without_dates
 
@@ -18,13 +19,13 @@ VARIANT = "\ufe0f"
 _FAR = 80
 """Characters at the end of a text that are looked at."""
 _END = r"[.*_\s]*\Z"
-_BRACKETS = re.compile(r"[(（\[{【]([^()（）\[\]{}【】]*)[)）\]}】]" + _END)
+_BRACKETS = LazyPattern(r"[(（\[{【]([^()（）\[\]{}【】]*)[)）\]}】]" + _END)
 # Signs of the language, of Markdown and of code repeat for other reasons: "...", "**", "--".
 _MARK = r"[^\w\s.,;:!?…\-–—_*'\"`’”»()\[\]{}<>/\\#=~&%$@^。、，；：！？（）【】]"
 _MARKS = rf"({_MARK}){VARIANT}?(?:\s?\1{VARIANT}?)+"
 _COUNTING = "★⭐❤♥🔥👍●" + TICKS
 _SIGNED = rf"(?:[{_COUNTING}]{VARIANT}?\s?)+[x×+:=]?\s?\d{{1,3}}"
-_LOOSE = re.compile(
+_LOOSE = LazyPattern(
     rf"(?<!UTC)(?<!GMT)\s((?:[x×]\s?|\+)\d{{1,3}}|\d{{1,3}}\s?[x×]|\d{{1,3}}/\d{{1,3}}|{_SIGNED}"
     r"|(?:counts?|n|votes?|hits?|conf\w*|stimmen|voix|votos)\s?[:=]\s?\d{1,3}"
     r"|\d{1,3}\s(?:votes?|upvotes|likes|hits|occurrences|sightings|stimmen|voix|votos)|\d{1,3}\s?票"
@@ -32,10 +33,10 @@ _LOOSE = re.compile(
     rf"|{_MARKS.replace('1', '2')})" + _END,
     re.IGNORECASE,
 )
-_ROMAN = re.compile(r"[IVX]{2,}|[Il|]{2,}")
-_TOKEN = re.compile(r"[^\s,;，；、]+")
+_ROMAN = LazyPattern(r"[IVX]{2,}|[Il|]{2,}")
+_TOKEN = LazyPattern(r"[^\s,;，；、]+")
 _ALPHABET = r"a-zßà-öø-ɏ"
-_FIGURE = re.compile(
+_FIGURE = LazyPattern(
     r"[~≈<>≥≤+×x=]*\d{1,3}(?:[+×x]|-?(?:fold|fach|mal|times|fois|veces))?|\d{1,3}/\d{1,3}|\w{1,12}[=:：]\d{1,3}"
     rf"|[^\W\d_{_ALPHABET}]*\d{{1,3}}[^\W\d_{_ALPHABET}]+|[^\W\d_{_ALPHABET}]+\d{{1,3}}",
     re.IGNORECASE,
@@ -57,14 +58,14 @@ _TIMES = frozenset(
 )
 """Words beside a number that make a count of it."""
 _MOST_WORDS = 4
-_IN_SESSIONS = re.compile(
+_IN_SESSIONS = LazyPattern(
     r"\s*(?:[-*+]\s+)?(?:\*\*)?(?:(?:seen |noted )?in )?\d{1,3} (?:\w+ )?sess\w+", re.IGNORECASE
 )
-_BY = re.compile(
+_BY = LazyPattern(
     r"\s*(?:[-*+]\s+)?(?:\*\*)?(?:re)?(?:confirmed|bestätigt|confirmée?|confirmado|confirmato|подтверждено|已?确认|確認)(?!\w*ly\b)",
     re.IGNORECASE,
 )
-_NAMED = re.compile(
+_NAMED = LazyPattern(
     r"\s*(?:[-*+]\s+)?(?:\*\*|__)?([^\W\d_][\w -]{0,24}?)(?:\*\*|__)?\s*(?::|：|=\s)(?:\*\*|__)?\s*(\S.*)"
 )
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.memory.documents.archive_entries import Archived, entries_in
 from autocompact.memory.documents.context_archive import USUAL_NAMESPACE
 from autocompact.memory.documents.document import Edit, read_document
@@ -13,7 +14,7 @@ from autocompact.memory.documents.notes import Note
 from autocompact.memory.documents.pages import DONE, Page
 from autocompact.memory.documents.wording import one_line
 
-_FACT = re.compile(r"[\s>*+-]*\**(?:Conversation|Original)\b", re.IGNORECASE)
+_FACT = LazyPattern(r"[\s>*+-]*\**(?:Conversation|Original)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.terms import terms
 
 NEAR = 0.55
@@ -25,17 +26,17 @@ WORTH_JUDGING = 0.33
 Difference: TypeAlias = Literal["figure", "negation", ""]
 
 _PAUSES = ",;:.!?，、。；：！？…"
-_SPLIT = re.compile(rf"[{re.escape(_PAUSES)}]+(?=\s|\Z)|[，、。；：！？]+|[^\s，、。；：！？]+")
+_SPLIT = LazyPattern(rf"[{re.escape(_PAUSES)}]+(?=\s|\Z)|[，、。；：！？]+|[^\s，、。；：！？]+")
 _FULL_WIDTH = {0xFF00 + code - 0x20: code for code in range(0x21, 0x7F)} | {0x3000: 0x20, 0x2019: 0x27}
 _MARKS = "\"'`*“”„«»‹›‘"
 _BRACKETS = ("()", "[]", "{}", "<>")
-_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
-_NOT = re.compile(
+_THOUSANDS = LazyPattern(r"\d{1,3}(?:,\d{3})+")
+_NOT = LazyPattern(
     r"(do|does|did|is|are|was|were|has|have|had|should|could|would|must|ca|wo)n't", re.IGNORECASE
 )
 _NEGATED = {"ca": "can", "wo": "will"}
-_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
-_VOWEL = re.compile(r"[aeiouy]")
+_WORD = LazyPattern(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+_VOWEL = LazyPattern(r"[aeiouy]")
 _NO_PLURALS = frozenset(
     "always perhaps means glasses nichts links rechts alles customs goods arms windows works grounds savings contents"
     " manners thanks physics economics politics ethics species series teams rails slides".split()
@@ -68,7 +69,7 @@ NEGATIONS = frozenset(
     "not no never none nor neither cannot without nicht nie niemals kein keine keinen keiner ohne pas jamais rien aucun"
     " aucune sans nunca jamás sin ningún ninguna não sem nunca non mai senza не нет никогда без".split()
 )
-_NEGATING = re.compile(r"不|没|沒|别|勿|ない|ません|なし|않|말|없")
+_NEGATING = LazyPattern(r"不|没|沒|别|勿|ない|ません|なし|않|말|없")
 
 
 @lru_cache(maxsize=1 << 15)
@@ -194,8 +195,8 @@ _FUNCTION = frozenset(
     " sin hay que debe deben nunca siempre".split()
 )
 """Words of German, French and Spanish that say little, as `terms` has them."""
-_KATAKANA = re.compile(r"[ァ-ヺー]+")
-_HAN = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
+_KATAKANA = LazyPattern(r"[ァ-ヺー]+")
+_HAN = LazyPattern(r"[㐀-䶿一-鿿豈-﫿]")
 
 
 def _words_of(text: str) -> frozenset[str]:

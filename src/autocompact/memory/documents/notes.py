@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal, TypeAlias
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.memory.documents.dates import ambiguous_dates, find_dates, read_month, without_dates
 from autocompact.memory.documents.dialects import OF_OBSERVATIONS, Dialect
 from autocompact.memory.documents.outline import Section, outline
@@ -39,17 +40,17 @@ from autocompact.memory.documents.tables import BREAKS, Cell, Table, tables_in
 
 Form: TypeAlias = Literal["item", "heading", "paragraph", "row"]
 
-_BULLET = re.compile(r"(\s*(?:[-*+]|\d{1,9}[.)]))\s+(?:\[[ xX]\]\s+)?")
+_BULLET = LazyPattern(r"(\s*(?:[-*+]|\d{1,9}[.)]))\s+(?:\[[ xX]\]\s+)?")
 _ESCALATED = "escalated"
 """How the heading over observations that became rules begins; these are rules now."""
 _LABEL = 3
 """Words of a label at most."""
 _NARROW = 60
 """Nobody who lets an editor wrap lines has it at fewer columns."""
-_HASHES = re.compile(r"\s*#{1,6}\s+")
+_HASHES = LazyPattern(r"\s*#{1,6}\s+")
 _RULE_WORD = r"(?:rule|regel|règle|regla|regola|правило|规则|ルール|r)"
-_RULE = re.compile(rf"(?:{_RULE_WORD}\s*[#№-]?\s*|#)?(\d{{1,6}})\s*[:.)–—-]+\s+", re.IGNORECASE)
-BARE_RULE = re.compile(
+_RULE = LazyPattern(rf"(?:{_RULE_WORD}\s*[#№-]?\s*|#)?(\d{{1,6}})\s*[:.)–—-]+\s+", re.IGNORECASE)
+BARE_RULE = LazyPattern(
     rf"(#{{1,6}}\s+(?:{_RULE_WORD}\s*[#№-]?|[#№])\s*)(\d{{1,6}})[.:]?[\s#]*\Z", re.IGNORECASE
 )
 """The heading of a rule whose words stand below it, "## Rule #2": what stands before the number, and that."""

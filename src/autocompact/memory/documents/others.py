@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.errors import InvalidInput
 from autocompact.memory.documents.document import read_document
 
 _FENCE = "---"
-_DESCRIPTION = re.compile(r"description[ \t]*:[ \t]*(\S.*)")
-_BLOCK = re.compile(r"[>|][+-]?\d?\s*\Z")
-_HEADING = re.compile(r"#{1,6}[ \t]+(\S.*?)[ \t#]*\Z")
-_LINK = re.compile(r"\]\(\s*<?(?:\./)?([^)<>\s]+)|\[\[([^\]|#]+)|`([^`\n]+\.mdc?)`")
+_DESCRIPTION = LazyPattern(r"description[ \t]*:[ \t]*(\S.*)")
+_BLOCK = LazyPattern(r"[>|][+-]?\d?\s*\Z")
+_HEADING = LazyPattern(r"#{1,6}[ \t]+(\S.*?)[ \t#]*\Z")
+_LINK = LazyPattern(r"\]\(\s*<?(?:\./)?([^)<>\s]+)|\[\[([^\]|#]+)|`([^`\n]+\.mdc?)`")
 _PIPES = str.maketrans({"|": "\\|", "\n": " "})
 LONGEST_DESCRIPTION = 120
 """Characters."""

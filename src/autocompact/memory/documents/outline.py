@@ -14,20 +14,22 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from autocompact.core.patterns import LazyPattern
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 _FRONT_MATTER = "---"
-_HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?\Z")
-_CLOSING = re.compile(r"(?:\A|[ \t]+)#+[ \t]*\Z")
-_FENCE = re.compile(r"(`{3,})[^`]*\Z|(~{3,})")
+_HEADING = LazyPattern(r"(#{1,6})(?:[ \t]+(.*))?\Z")
+_CLOSING = LazyPattern(r"(?:\A|[ \t]+)#+[ \t]*\Z")
+_FENCE = LazyPattern(r"(`{3,})[^`]*\Z|(~{3,})")
 # A bullet before nothing but marks may be a rule.
-_ITEM = re.compile(r"(?:[-*+](?![-*_=+ \t]*\Z)|(\d{1,9})[.)]) {1,4}(?=\S)")
-_COMMENT = re.compile(r"<!--(?!-?>).*-->\s*\Z")
+_ITEM = LazyPattern(r"(?:[-*+](?![-*_=+ \t]*\Z)|(\d{1,9})[.)]) {1,4}(?=\S)")
+_COMMENT = LazyPattern(r"<!--(?!-?>).*-->\s*\Z")
 # What only a parser should judge: rules and underlines, empty items, items after a tab or many blanks, HTML.
-_UNUSUAL = re.compile(r"(?:[-*_=+][ \t]*)+\Z|(?:[-*+]|\d{1,9}[.)])(?:\s|\Z)|<|\\t")
-_INDENTED = re.compile(r"[-*+#<>`~=_]|\d{1,9}[.)]")
+_UNUSUAL = LazyPattern(r"(?:[-*_=+][ \t]*)+\Z|(?:[-*+]|\d{1,9}[.)])(?:\s|\Z)|<|\\t")
+_INDENTED = LazyPattern(r"[-*+#<>`~=_]|\d{1,9}[.)]")
 
 
 @dataclass(slots=True, kw_only=True)

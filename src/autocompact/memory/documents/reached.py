@@ -20,6 +20,7 @@ from datetime import datetime
 
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, edited, filled, joined, one_line
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.claims import claim
@@ -39,87 +40,89 @@ LONGEST_NAME = 160
 _LOOKED_AT = 12
 """Statements of a report among which one that says what was done is looked for: further down are details."""
 _NEVER_DONE = ("withdrawn", "superseded", "reverted")
-_TEMPORARY = re.compile(r"/(?:private/|var/)?tmp/|/dev/|.*/\.claude/plans/|(?:.*/)?\.git/(?:.*\.lock|\w+)\Z")
-_TESTS = re.compile(r"\b\d+ (?:tests? )?(?:passed|failed|passing|failing)\b", re.IGNORECASE)
-_FIGURE = re.compile(r"\d+")
-_FAILED = re.compile(r"[1-9]\d* (?:tests? )?fail", re.IGNORECASE)
-_CHECKED = re.compile(
+_TEMPORARY = LazyPattern(r"/(?:private/|var/)?tmp/|/dev/|.*/\.claude/plans/|(?:.*/)?\.git/(?:.*\.lock|\w+)\Z")
+_TESTS = LazyPattern(r"\b\d+ (?:tests? )?(?:passed|failed|passing|failing)\b", re.IGNORECASE)
+_FIGURE = LazyPattern(r"\d+")
+_FAILED = LazyPattern(r"[1-9]\d* (?:tests? )?fail", re.IGNORECASE)
+_CHECKED = LazyPattern(
     r"(?i:\b(?:tests?|lint\w*|build|checks?|ci|pruebas)\b.*(?:\b(?:pass\w*|clean|green|succe\w+|ok|grün|bestanden|durch|passent|réussi\w*|pasan)\b|✅))"
     r"|测试.*通过|テスト.*(?:通|成功)"
 )
 """That the checks pass says nothing of what was done."""
-_OF_CHECKS = re.compile(
+_OF_CHECKS = LazyPattern(
     r"(?:all|both|the|\d+)?\s*(?:\w+ )?(?:tests?|lint\w*|build|checks?|ci)\b", re.IGNORECASE
 )
-_MESSAGE = re.compile(
+_MESSAGE = LazyPattern(
     r"\bgit (?:-\S+ \S+ )?commit\b[^\n]*?\s-\w*m[ =]?[\"'](?:\$\(cat <<-?\s*\W?\w+\W?\n)?(?P<title>[^\n\"']+)"
 )
-_NOW = re.compile(
+_NOW = LazyPattern(
     r"(?<!\.)(?<!right )\b(?:now(?!\(|,? that\b)|no longer|jetzt|nun|nicht mehr|désormais|maintenant|ne \w+ plus|ahora|ya no|adesso|agora|теперь|больше не)\b"
     r"|\A(?:the|this) (?:fix|change|patch|update)\b|现在|不再|今は|ようになりました|이제",
     re.IGNORECASE,
 )
 """A statement that tells what is different since."""
-_PLAN = re.compile(
+_PLAN = LazyPattern(
     r"(?:\A|, )(?:so |now )?(?:you|we|I) (?:can|could|should|may|might|need|will|must)\b", re.IGNORECASE
 )
 """What is to come, after what was done: "With the bug fixed, we can now submit"."""
-_ENDED = re.compile(
+_ENDED = LazyPattern(
     r"[^,;:]{0,60}\b(?:is|are|has|have) (?:all |now |been )*(?:done|finished|complete|completed)",
     re.IGNORECASE,
 )
 """That work has ended says nothing of what it was."""
-_POINTING = re.compile(
+_POINTING = LazyPattern(
     r"(?:[A-Za-z]{3,}ed|made|wrote|rewrote|split) (?:it|this|that|these|those|them|everything)\b[^:]*",
     re.IGNORECASE,
 )
 """A deed whose object stands somewhere else: "Documented it in the guide"."""
-_VERIFIED = re.compile(
+_VERIFIED = LazyPattern(
     r"(?:verified|tested|checked|validated|confirmed) (?:with|that|by|via|it|in|on|against)\b", re.IGNORECASE
 )
 """What was done to see that the work is right."""
-_DETAIL = re.compile(r"\w+ (?:the |an? |unused |missing )*\S{0,40} ?imports?(?: \S+){0,4}", re.IGNORECASE)
+_DETAIL = LazyPattern(r"\w+ (?:the |an? |unused |missing )*\S{0,40} ?imports?(?: \S+){0,4}", re.IGNORECASE)
 """A deed that goes with every other."""
-_MARKDOWN_LINK = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\)?")
-_SCRATCH = re.compile(r"\bmktemp\b|\b(?:cd|-C) [\"']?(?:/private|/var)?/tmp\b")
+_MARKDOWN_LINK = LazyPattern(r"\[([^\]\n]+)\]\([^)\n]*\)?")
+_SCRATCH = LazyPattern(r"\bmktemp\b|\b(?:cd|-C) [\"']?(?:/private|/var)?/tmp\b")
 """A repository made for a try: its commits are none of the session's."""
-_ADVICE = re.compile(r"\b(?:you|we) (?:can|could|should|may|might|need)\b", re.IGNORECASE)
-_ASIDE = re.compile(
+_ADVICE = LazyPattern(r"\b(?:you|we) (?:can|could|should|may|might|need)\b", re.IGNORECASE)
+_ASIDE = LazyPattern(
     r"\W*\(|(?:this (?!fix|change|patch|update)|these|those|it|it's|good|great|note|if|when|unless|whether)\b",
     re.IGNORECASE,
 )
 """How a statement begins that is about something else than what was done."""
-_MARK = re.compile(r"[✅✔☑🎉✓✨🚀]\ufe0f?\s*")
-_AT = re.compile(r"(?:`[^`]+`|[\w./-]+\.\w{1,5})(?: \([^()]*\))?\s*(?:[-–—:]|→)\s+")
+_MARK = LazyPattern(r"[✅✔☑🎉✓✨🚀]\ufe0f?\s*")
+_AT = LazyPattern(r"(?:`[^`]+`|[\w./-]+\.\w{1,5})(?: \([^()]*\))?\s*(?:[-–—:]|→)\s+")
 """The file that a statement begins with."""
-_PASTED = re.compile(r"<[a-z/]|```|===|\{|\[[0-9a-f]{7,}|.*(?:\.\w{1,4}:\d+|\b[A-Z]+ +\w+\.\w+:|\bat \S+ \()")
-_REMARK = re.compile(
+_PASTED = LazyPattern(
+    r"<[a-z/]|```|===|\{|\[[0-9a-f]{7,}|.*(?:\.\w{1,4}:\d+|\b[A-Z]+ +\w+\.\w+:|\bat \S+ \()"
+)
+_REMARK = LazyPattern(
     r"(?:\(|(?:I|I've|I'm|I'd|I'll|it|it's|that|that's|this|these|those|there|hmm+|erm+|well|so|but|if|(?:what|why|how|when|where|who)(?:'?s)?|which|is|are|do"
     r"|does|did|has|have|was|were|(?:now,? )?you(?:r|'re)?)\b)|.*(?:\?|？)\Z|.*\bI (?:thought|think|guess|wonder|suppose)\b",
     re.IGNORECASE,
 )
 """What a request says beside what is wanted: a remark, or a question."""
-_CHOICE = re.compile(r"(?:do|option|number|go with|take|use|yes,?) (?:\d|[a-d]\b)", re.IGNORECASE)
+_CHOICE = LazyPattern(r"(?:do|option|number|go with|take|use|yes,?) (?:\d|[a-d]\b)", re.IGNORECASE)
 """A choice among what the agent had offered."""
-_AGAIN = re.compile(r"(?:(?:try|do|run|check) (?:it |that |this )?again|retry)\b", re.IGNORECASE)
+_AGAIN = LazyPattern(r"(?:(?:try|do|run|check) (?:it |that |this )?again|retry)\b", re.IGNORECASE)
 """What is to be done again stands somewhere else."""
-_ASKS_FOR = re.compile(
+_ASKS_FOR = LazyPattern(
     r"(?:(?:yes|yeah|ok|okay|sure|great|cool|nice|no|hm+|and|so|then|now|well|also)[,.!]? +)*"
     r"(?:(?:can|could|would|will) (?:we|you)(?: please)?(?: also)?|let's(?: also)?|please|maybe|(?:I'd|I would) like (?:you )?to"
     r"|I (?:want|need) (?:you )?to|kannst du(?: bitte)?|bitte|peux-tu|pouvez-vous|puedes)\s+(?=\S)",
     re.IGNORECASE,
 )
-_LINKING = re.compile(r"\A(?:also|and|then|next|please|ok(?:ay)?|yes),? +(?=\w)", re.IGNORECASE)
-_LABEL = re.compile(r"([^:：]{1,40})[:：]\s+(?=\S)")
-_SPEAKER = re.compile(r"(?:I|we)(?:'ve| have)? (?:also |now |just )?(?=[a-z])", re.IGNORECASE)
-_DEED = re.compile(
+_LINKING = LazyPattern(r"\A(?:also|and|then|next|please|ok(?:ay)?|yes),? +(?=\w)", re.IGNORECASE)
+_LABEL = LazyPattern(r"([^:：]{1,40})[:：]\s+(?=\S)")
+_SPEAKER = LazyPattern(r"(?:I|we)(?:'ve| have)? (?:also |now |just )?(?=[a-z])", re.IGNORECASE)
+_DEED = LazyPattern(
     r"(?:added|implemented|updated|created|wrote|written|rewrote|replaced|refactored|removed|deleted|dropped|renamed|moved|merged"
     r"|fixed|changed|split|extracted|reverted|restored|enabled|disabled|made|switched|configured|documented|simplified|improved"
     r"|cleaned|migrated|converted|introduced|bumped|upgraded|reworked|extended|corrected|strengthened|wired|ported)\b",
     re.IGNORECASE,
 )
 """How a report in English begins to say what was done; in other languages `claim` tells."""
-_PAST = re.compile(
+_PAST = LazyPattern(
     r"(?!(?:bas|relat|unrelat|need|inde|notic|propos|suggest|expect|suppos|recommend|requir|plann?|fail|block|detail|locat|assum|us)ed\b)"
     r"[a-z]{2,}[^\Waeiou]ed (?!on\b|to\b|from\b)"
     r"|(?:[\w-]+ ){1,4}(?:written|created|added|updated|moved|removed|saved|renamed) (?:to|in|into|from|at|under)\b",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.memory.documents.counts import (
     CONFIRM,
     COUNT,
@@ -24,40 +25,40 @@ from autocompact.memory.documents.tables import Cell
 _SESSION = (
     r"(?:sessions?|sitzung(?:en)?|séances?|sesi[oó]n(?:es)?|sess(?:ion[ei]|ões|ão)|会话|會話|セッション|세션)"
 )
-_LEAD = re.compile(
+_LEAD = LazyPattern(
     rf"[*_(\[]{{0,3}}({DATE})[*_)\]]{{0,3}}\s*(?:[:–—|-]\s*)?(?:\*\*)?(?:\s+|\Z)", re.IGNORECASE
 )
-_TAIL = re.compile(
+_TAIL = LazyPattern(
     r"\s*(?:[(（]([^()（）]*)[)）]|\[([^\[\]]*)\]|\s[–—-]+\s+([^–—()\[\]]*confirm[^–—()\[\]]*)"
     rf"|((?:[{TICKS}]{VARIANT}?\s?)+))[.*_\s]*\Z",
     re.IGNORECASE,
 )
-_SESSIONS = re.compile(rf"(?:\b(?:across|in|over|über|sur|en)\s+)?(\d{{1,4}})\s*{_SESSION}", re.IGNORECASE)
-_FILLER = re.compile(
+_SESSIONS = LazyPattern(rf"(?:\b(?:across|in|over|über|sur|en)\s+)?(\d{{1,4}})\s*{_SESSION}", re.IGNORECASE)
+_FILLER = LazyPattern(
     r"\b(?:confirmed|confirmations?|seen|observed|noted|recorded|added|first|last|again|on|and|since|times|date|am|und|et|le|y|el)\b"
     r"|[\s,;:.&×+，、；：]",
     re.IGNORECASE,
 )
-_FIELD = re.compile(
+_FIELD = LazyPattern(
     r"\s*(?:[-*+]\s+)?(?:\*\*|__)?([^\W\d_]+(?:[ -][^\W\d_]+){0,3})(?:\*\*|__)?\s*(?::(?:\*\*|__)?(?:\s+|\Z)|：\s*)(.*)"
 )
 _LONGEST_NAME = 25
-_COLON = re.compile("[:：]")
-_LABEL = re.compile(
+_COLON = LazyPattern("[:：]")
+_LABEL = LazyPattern(
     r"(?:\*\*|__)?(?:observations?|patterns?|beobachtung|muster|observación|patrón|osservazione|наблюдение|观察|模式|観察)"
     r"(?:\*\*|__)?\s*[:：](?:\*\*|__)?\s*(?=\S)",
     re.IGNORECASE,
 )
-_OTHER_FIELD = re.compile(
+_OTHER_FIELD = LazyPattern(
     r"\s*(?:\*\*|__)?(?:action|status|category|context|evidence|source|confidence|impact|example)(?:\*\*|__)?\s*:",
     re.IGNORECASE,
 )
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»"}
-_CELLS = re.compile(r"\s*\|(.+)\|\s*")
-MARK = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
-NESTED = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\s*(?:>|```|~~~)")
-_FIRST_DATE = re.compile(DATE, re.IGNORECASE)
-_FENCE = re.compile(r"\s*(?:```|~~~)")
+_CELLS = LazyPattern(r"\s*\|(.+)\|\s*")
+MARK = LazyPattern(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
+NESTED = LazyPattern(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\s*(?:>|```|~~~)")
+_FIRST_DATE = LazyPattern(DATE, re.IGNORECASE)
+_FENCE = LazyPattern(r"\s*(?:```|~~~)")
 _DATES = ("date", "ended", "last")
 _OWN = frozenset((*NAMES.values(), "ended"))
 

@@ -7,13 +7,13 @@ assent, thanks and going on say nothing, nor do plain figures and words such as 
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.terms import terms
 
 _LEAST = 2
-_NAMED = re.compile(r"\b[A-Za-z]+-\d+\b|\b\d+\.\d+\b")
+_NAMED = LazyPattern(r"\b[A-Za-z]+-\d+\b|\b\d+\.\d+\b")
 """Names of tickets and versions."""
 _OPENING = 400
 """Characters that are looked at."""

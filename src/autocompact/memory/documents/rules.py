@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.memory.documents.dialects import NAMES, OF_RULES
 from autocompact.memory.documents.document import Edit
 from autocompact.memory.documents.meaning import Difference
@@ -15,7 +15,7 @@ from autocompact.memory.documents.pages import Page
 from autocompact.memory.documents.tables import Table, table_of
 from autocompact.memory.documents.wording import across, at_end, listed, quoted
 
-_NUMBERED = re.compile(r"(#{1,6}\s+(?:[^\W\d]+\s*)?[#№-]?\s*)\d{1,6}(\s*[:.)–—-]+\s+)")
+_NUMBERED = LazyPattern(r"(#{1,6}\s+(?:[^\W\d]+\s*)?[#№-]?\s*)\d{1,6}(\s*[:.)–—-]+\s+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import TypeAlias
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.memory.documents.archive_entries import Archived, ArchivedTask, entries_in
 from autocompact.memory.documents.context_archive import CONTEXT_ARCHIVE
 from autocompact.memory.documents.document import Edit
@@ -23,14 +24,14 @@ LONGEST = 200
 
 _Same: TypeAlias = tuple[str, str]
 
-_TITLE = re.compile(r"#{1,6}[ \t]+(.+?)[ \t]*#*\s*\Z|\*\*(.+?):?\*\*:?\s*\Z")
-_ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,3}[.)])\s+(?:\[([ xX])\]\s+)?(.+)")
+_TITLE = LazyPattern(r"#{1,6}[ \t]+(.+?)[ \t]*#*\s*\Z|\*\*(.+?):?\*\*:?\s*\Z")
+_ITEM = LazyPattern(r"\s{0,3}(?:[-*+]|\d{1,3}[.)])\s+(?:\[([ xX])\]\s+)?(.+)")
 _ENDS = r"partly done|partially done|done|completed?|finished|fixed|merged|shipped|released|failed|abandoned|aborted|cancell?ed"
 _OPEN = r"open|unknown|blocked|pending|in progress|not started|reverted|superseded|withdrawn"
-_OUTCOME = re.compile(
+_OUTCOME = LazyPattern(
     rf"(.+?)\s*(?:[,;:|(\[]|[—–→]|->|\s-)\s*((?:outcome:\s*)?(?:{_ENDS}|{_OPEN})\b.*)", re.IGNORECASE
 )
-_MARKS = re.compile(r"\*\*|__|`")
+_MARKS = LazyPattern(r"\*\*|__|`")
 _BRACKETS = str.maketrans({"(": "", ")": "", "[": "", "]": ""})
 _PARTS = (
     ("Tests", re.compile(r"((?:\d+ (?:tests? )?(?:passed|failed|passing|failing)(?:, )?)+)"), r"\1"),
@@ -40,7 +41,7 @@ _PARTS = (
     ("Tokens", re.compile(r"(\d[\d.]*K?) tokens"), r"\1"),
 )
 """Parts of an outcome as `autocompact.memory.documents.reached` writes them, the field that each becomes, and its value."""
-_ID = re.compile(r"(?:[A-Z][A-Z0-9]{0,9}-|#)\d+\b(?!-)")
+_ID = LazyPattern(r"(?:[A-Z][A-Z0-9]{0,9}-|#)\d+\b(?!-)")
 
 
 def tasks_in_summary(summary: str) -> tuple[ArchivedTask, ...]:

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.memory.documents.dialects import Dialect
 
 BREAK = "<br>"
-BREAKS = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
+BREAKS = LazyPattern(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 """Parts the words of a cell."""
-_RULER = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")
-_PIPE = re.compile(r"(?<!\\)\|")
+_RULER = LazyPattern(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")
+_PIPE = LazyPattern(r"(?<!\\)\|")
 _NUMBERS = frozenset(("#", "no", "no.", "nr", "nr.", "number", "rule #"))
 _SESSIONS = frozenset(("sessions", "sitzungen", "sesiones", "会话"))
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.memory.documents.dates import DATE, read_date, read_month
 from autocompact.memory.documents.document import Edit
 from autocompact.memory.documents.outline import Section
@@ -20,13 +21,13 @@ from autocompact.memory.documents.wording import block_at, one_line
 
 COLUMNS = ("Task", "Date", "Outcome", "Files", "Tokens", "Pattern")
 UNDATED = "Undated"
-ONLY_ID = re.compile(r"[A-Za-z][A-Za-z0-9]{0,9}-\d+|#\d+")
+ONLY_ID = LazyPattern(r"[A-Za-z][A-Za-z0-9]{0,9}-\d+|#\d+")
 """A task that is named by its id alone."""
 HEAD = (f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}")
 _MONTHS = "January February March April May June July August September October November December".split()
 _FORMS = ("{year}-{number}", "{name} {year}", "{short} {year}", "{year}/{number}")
-RULER = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")
-_CELL = re.compile(r"(?<!\\)\|")
+RULER = LazyPattern(r"\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")
+_CELL = LazyPattern(r"(?<!\\)\|")
 _COLUMN: Mapping[str, str] = {
     **dict.fromkeys(("task", "tasks", "task id", "id", "title", "description", "name"), "task"),
     **dict.fromkeys(("date", "completed", "done", "finished", "closed"), "date"),
@@ -35,11 +36,11 @@ _COLUMN: Mapping[str, str] = {
     **dict.fromkeys(("tokens", "tokens used"), "tokens"),
     **dict.fromkeys(("pattern", "patterns"), "pattern"),
 }
-_ITEM = re.compile(
+_ITEM = LazyPattern(
     rf"\s*[-*+]\s+(?:\[[xX]\]\s+)?(?:(?P<id>[^\s\[\]]+)\s+)?(?:\[(?P<date>{DATE})\])?:?\s*(?P<title>.*)",
     re.IGNORECASE,
 )
-_FIELD = re.compile(r"\s*([A-Za-z][A-Za-z ]*):\s*(.*)")
+_FIELD = LazyPattern(r"\s*([A-Za-z][A-Za-z ]*):\s*(.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.memory.documents.dates import DATE
 from autocompact.memory.documents.decisions import decisions_in
 from autocompact.memory.documents.meaning import key_of_label
@@ -33,43 +34,43 @@ from autocompact.memory.documents.task_table import Row, adding_rows, rows_in
 from autocompact.memory.documents.unread import Unread, unread_in
 from autocompact.memory.documents.wording import one_line, times
 
-_ID = re.compile(r"(?:[A-Z][A-Z0-9]{0,9}-|#)\d+\b")
+_ID = LazyPattern(r"(?:[A-Z][A-Z0-9]{0,9}-|#)\d+\b")
 _DIGITS = "0123456789"
-_ENTRY = re.compile(
-    rf"\s*(?:#{{1,6}}|[-*+]|\d{{1,9}}[.)])\s+(?:\[([ xX])\]\s+)?(?:({DATE})\W+)?({_ID.pattern})?(.*)",
+_ENTRY = LazyPattern(
+    rf"\s*(?:#{{1,6}}|[-*+]|\d{{1,9}}[.)])\s+(?:\[([ xX])\]\s+)?(?:({DATE})\W+)?({_ID.source})?(.*)",
     re.IGNORECASE,
 )
-_TAIL = re.compile(r"\s*\(([^()]*)\)\s*\Z|\s+(?:[—–→]|->)\s+([^—–→]+)\Z")
-_FILES = re.compile(r"(\d+)\s+files?\b", re.IGNORECASE)
-_TOKENS = re.compile(r"~?\s*(\d[\d.,]*\s*[kKmM]?)\s+tokens?\b")
-_ACTUAL = re.compile(r"(\d[\d.,]*\s?[kKmM]?)\s+(?:tokens?\s+)?actual|\bactual:?\s+(\d[\d.,]*\s?[kKmM]?)")
-_PATTERN = re.compile(r"patterns?\s*[:=]\s*(.+)", re.IGNORECASE)
+_TAIL = LazyPattern(r"\s*\(([^()]*)\)\s*\Z|\s+(?:[—–→]|->)\s+([^—–→]+)\Z")
+_FILES = LazyPattern(r"(\d+)\s+files?\b", re.IGNORECASE)
+_TOKENS = LazyPattern(r"~?\s*(\d[\d.,]*\s*[kKmM]?)\s+tokens?\b")
+_ACTUAL = LazyPattern(r"(\d[\d.,]*\s?[kKmM]?)\s+(?:tokens?\s+)?actual|\bactual:?\s+(\d[\d.,]*\s?[kKmM]?)")
+_PATTERN = LazyPattern(r"patterns?\s*[:=]\s*(.+)", re.IGNORECASE)
 _TIME = r"\d+(?:[.,]\d+)?\s*(?:h|hours?|min|minutes?|m|s|sec|seconds?)\b"
-_DURATION = re.compile(rf"{_TIME}(?:\s*{_TIME})*", re.IGNORECASE)
-_TOOK = re.compile(rf"\b(?:took|lasted|within)\s+(?:about\s+)?({_TIME}(?:\s*{_TIME})*)", re.IGNORECASE)
-_ENDED = re.compile(
+_DURATION = LazyPattern(rf"{_TIME}(?:\s*{_TIME})*", re.IGNORECASE)
+_TOOK = LazyPattern(rf"\b(?:took|lasted|within)\s+(?:about\s+)?({_TIME}(?:\s*{_TIME})*)", re.IGNORECASE)
+_ENDED = LazyPattern(
     r"\b(?:done|completed?|finished|success(?:ful)?|succeeded|fail(?:ed)?|partial(?:ly)?|aborted|abandoned|cancell?ed"
     r"|blocked|merged|shipped|fixed|released|reverted|passed|ok)\b",
     re.IGNORECASE,
 )
-_PASSED = re.compile(
+_PASSED = LazyPattern(
     r"\b\d+\s+(?:tests?\s+)?(?:passed|failed|passing|failing|skipped|errors?)\b", re.IGNORECASE
 )
-_COVERAGE = re.compile(
+_COVERAGE = LazyPattern(
     r"coverage\D{0,12}(\d{1,3}(?:\.\d+)?\s?%)|(\d{1,3}(?:\.\d+)?\s?%)\s+(?:\w+\s+)?coverage", re.IGNORECASE
 )
-_COMMIT = re.compile(
+_COMMIT = LazyPattern(
     r"\bcommit(?:ted|s)?\b\D{0,12}?\b([0-9a-f]{7,40})\b|^\[[\w./-]+ ([0-9a-f]{7,12})\] ",
     re.IGNORECASE | re.MULTILINE,
 )
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_DIGIT = re.compile(r"\d")
-_FIGURE = re.compile(r"\s*(\d+)\b(?!\.)")
-_AND = re.compile(r"[;,]\s*|\s+and\s+")
-_COMMA = re.compile(r"\s*[;,]\s*")
-_CHECKED = re.compile(r"\[[ xX]\]\s+")
+_FENCE = LazyPattern(r"\s*(?:```|~~~)")
+_DIGIT = LazyPattern(r"\d")
+_FIGURE = LazyPattern(r"\s*(\d+)\b(?!\.)")
+_AND = LazyPattern(r"[;,]\s*|\s+and\s+")
+_COMMA = LazyPattern(r"\s*[;,]\s*")
+_CHECKED = LazyPattern(r"\[[ xX]\]\s+")
 # What is not worth a place in a row: steps of a numbered list, times of day in front, lines of a diff.
-_STEP = re.compile(
+_STEP = LazyPattern(
     r"\s*(?:\d{1,3}[.)]\s|[-*+]?\s*\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s|(?:diff --git|@@ |\+\+\+ |--- |[+-](?![-+\s])))"
 )
 
@@ -290,7 +291,7 @@ def _last_figures(text: str) -> str:
     return next((", ".join(found) for line in lines if (found := _PASSED.findall(line))), "")
 
 
-def _last(pattern: re.Pattern[str], text: str) -> str:
+def _last(pattern: LazyPattern, text: str) -> str:
     """The last match of ``pattern``, which needs a figure."""
     if not _DIGIT.search(text):
         return ""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.memory.documents.dates import ambiguous_dates
 from autocompact.memory.documents.notes import Note
 from autocompact.memory.documents.outline import Section
@@ -19,9 +20,9 @@ from autocompact.memory.documents.task_table import RULER
 
 Kind: TypeAlias = Literal["table", "paragraph", "figure", "date"]
 
-_FENCE = re.compile(r"\s*(```|~~~)")
-_NO_TEXT = re.compile(r"\s*(?:>|<|\Z)| {4}|\t")
-_NUMBERED = re.compile(r"(?:\*\*)?(?:\[[ xX]\]\s|rule\s*\d|(?:[A-Z][A-Z0-9]{0,9}-|#)\d)", re.IGNORECASE)
+_FENCE = LazyPattern(r"\s*(```|~~~)")
+_NO_TEXT = LazyPattern(r"\s*(?:>|<|\Z)| {4}|\t")
+_NUMBERED = LazyPattern(r"(?:\*\*)?(?:\[[ xX]\]\s|rule\s*\d|(?:[A-Z][A-Z0-9]{0,9}-|#)\d)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
