@@ -349,7 +349,18 @@ def test_elsewhere_a_backslash_says_that_no_markup_follows() -> None:
 
 
 @pytest.mark.parametrize(
-    "figure", ["42.3", "1,042.3 €", "-3.5 %", "2026-11-26", "12 km/h", "42 / 3", "(~7)", "9:15–10:00"]
+    "figure",
+    [
+        "42.3",
+        "1,042.3 €",
+        "-3.5 %",
+        "2026-11-26",
+        "2026-11-26T06:12:00+01:00",
+        "12 km/h",
+        "42 / 3",
+        "(~7)",
+        "9:15–10:00",
+    ],
 )
 def test_a_figure_in_a_table_is_not_broken_into_lines(figure: str) -> None:
     assert f'<td class="number" dir="auto">{figure}</td>' in safe_html(f"|a|\n|--|\n|{figure}|")

@@ -43,7 +43,9 @@ async def test_the_agent_uses_the_tools_of_a_server_that_the_file_names(tmp_path
     assert log[-1].text == "High water is at half past seven."
 
 
-async def test_a_server_that_cannot_be_started_is_left_out_and_named(tmp_path: Path) -> None:
+async def test_a_server_that_cannot_be_started_is_left_out_and_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     config = ChatConfig(model="offline", mcp_file=configured(tmp_path, gone={"command": "/no/such/program"}))
     async with chatting(tmp_path, config=config) as service:
         session = await service.create()
@@ -52,6 +54,8 @@ async def test_a_server_that_cannot_be_started_is_left_out_and_named(tmp_path: P
 
         assert list(service.server_problems) == ["gone"]
     assert "The MCP server 'gone' was left out: " in shown.text
+    (said,) = [each for each in caplog.records if each.message == "an MCP server was left out"]
+    assert not said.exc_info, "a traceback says nothing to who misspelled a command"
     assert log[-1].role == "assistant"
 
 

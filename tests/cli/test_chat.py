@@ -482,7 +482,8 @@ def test_ctrl_c_and_ctrl_d_at_the_prompt_and_the_history_of_many_lines(place: Pl
         terminal.prompt()
         terminal.press(UP)
         terminal.until("two")
-        terminal.press(CTRL_C)
+        terminal.press(CTRL_C)  # drops what is written
+        terminal.press("three" + CTRL_C + CTRL_C)
         terminal.until("(Ctrl-C again, or Ctrl-D, leaves)")
         terminal.prompt()
         terminal.press(CTRL_C)

@@ -158,8 +158,7 @@ def _pinned(rest: str) -> int | str:
 async def _context(call: _Call) -> CommandReply:
     meter = call.session.meter()
     rows = (f"| {name} | {tokens:,} |" for name, tokens in meter.breakdown.items() if tokens)
-    threshold = f"compaction at {meter.threshold:,}" if meter.threshold else "automatic compaction is off"
-    head = f"{meter.used:,} of {meter.window:,} tokens ({meter.ratio:.0%}), {threshold}."
+    head = f"{meter.used:,} of {meter.window:,} tokens ({meter.ratio:.0%}). {meter.threshold_words}"
     left_out = [
         f"\nThe MCP server {name!r} was left out: {why}. It is started again with the program."
         for name, why in call.service.server_problems.items()

@@ -36,10 +36,10 @@ _BARE = re.compile(r"(?P<open>\[)?\b(?P<name>m[1-9][0-9]{0,17})\b(?(open)\])", r
 _PATH = re.compile(r"[(\[{\"'“„‘*_]*(?:[A-Za-z]:\\|\\\\\w[\w.$-]*\\|\.{1,2}\\)")
 """How a path of Windows begins: with a drive, a server, or a dot."""
 _NUMBER = re.compile(
-    r"[~≈<>≤≥(]*[+−–-]?[€$£¥]?\s?\d[\d.,:/’'−–\s-]*\s?(?:[%‰°€$£¥]|[^\W\d]{1,3}(?:/[^\W\d]{1,3})?)?[)]?"
+    r"[~≈<>≤≥(]*[+−–-]?[€$£¥]?\s?\d(?:[\d.,:/’'+−–\s-]|(?<=\d)T(?=\d))*\s?(?:[%‰°€$£¥]|[^\W\d]{1,3}(?:/[^\W\d]{1,3})?)?[)]?"
 )
 """What is a figure, a date or an amount with its unit: never broken into lines."""
-_LONGEST_NUMBER = 24
+_LONGEST_NUMBER = 32
 _DIAGRAMS = {name: f"{name}: source of a diagram" for name in ("mermaid", "plantuml", "dot")}
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}", re.ASCII)
 _LOWERED = {f"h{level}": f"h{min(level + 1, 6)}" for level in range(1, 7)}

@@ -207,8 +207,16 @@ class MeterReading:
 
     @property
     def ratio(self) -> float:
-        """Share of the window that the next request takes, the reserve for the reply included."""
-        return (self.used + self.reserve) / self.window
+        """Share of the window that the next request takes, without the reserve for the reply."""
+        return self.used / self.window
+
+    @property
+    def threshold_words(self) -> str:
+        """The threshold and how it comes about, in a sentence."""
+        if not self.threshold:
+            return "Automatic compaction is off."
+        why = f": {self.why}" if self.why else ""
+        return f"Compaction at {self.threshold:,} tokens ({self.threshold / self.window:.0%}){why}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

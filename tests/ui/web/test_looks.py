@@ -140,6 +140,8 @@ def test_it_can_be_used_at_a_width_of_400_pixels(browser: Browser, offline: Serv
         expect(panel.locator("svg.chart")).to_be_visible()
         assert not panel.evaluate("(panel) => panel.scrollWidth > panel.clientWidth")
         page.keyboard.press("Escape")
+        field = page.locator("#field")
+        assert field.evaluate("(field) => field.scrollHeight <= field.clientHeight"), "its hint is cut"
         for id in ("#field", "#send", "#search", "#model"):
             inside = page.locator(id).bounding_box()
             assert inside is not None

@@ -10,8 +10,10 @@ import pytest
 
 from autocompact.chat.highlighting import highlighted
 from autocompact.chat.views import ConversationLine, MeterReading
+from autocompact.compaction.record import Receipt
 from autocompact.history.recall import Found
 from autocompact.ui.web.meter import meter_html
+from autocompact.ui.web.record import receipt_rows
 from autocompact.ui.web.render import brief, diff_html, duration, reasoning_html
 from autocompact.ui.web.search import found_html
 from autocompact.ui.web.sidebar import MOST, list_html
@@ -166,3 +168,10 @@ def test_of_a_model_that_thinks_the_last_line_is_seen_and_how_long_it_takes() ->
     assert "Thought for 2 min 3 s" in reasoning_html("hm", key="k", seconds=123)
     assert "<span>Reasoning</span>" in reasoning_html("hm", key="k")
     assert reasoning_html(" \n", key="k", running=True) == ""
+
+
+def test_a_receipt_has_the_figures_of_the_meter_where_they_are_others() -> None:
+    receipt = Receipt(tokens_before=90, tokens_after=30, bytes_before=300, bytes_after=100, rung="summarise")
+    assert ("On the meter", "100 → 40") in receipt_rows(receipt, metered=(100, 40))
+    assert ("On the meter", "") in receipt_rows(receipt, metered=(90, 30))
+    assert ("On the meter", "") in receipt_rows(receipt, metered=None)

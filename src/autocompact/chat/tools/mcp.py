@@ -103,8 +103,14 @@ class McpServers:
                 await stack.enter_async_context(server)
                 return await server.tools()
         except Exception as error:
-            log.exception("an MCP server was left out", extra={"server": name})
-            self.problems[name] = str(error) or type(error).__name__
+            problem = str(error) or type(error).__name__
+            # dozens of lines of the client's own frames say nothing to who misspelled a command
+            log.error(
+                "an MCP server was left out",
+                extra={"server": name, "reason": problem},
+                exc_info=log.isEnabledFor(logging.DEBUG),
+            )
+            self.problems[name] = problem
             return []
 
     async def aclose(self) -> None:

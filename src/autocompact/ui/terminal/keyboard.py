@@ -48,7 +48,7 @@ class Keyboard:
 
         Raises:
             EOFError: there is none (Ctrl-D).
-            KeyboardInterrupt: Ctrl-C.
+            KeyboardInterrupt: Ctrl-C where nothing is written.
         """
         if not self._terminal:
             read = self.ask(prompt)
@@ -120,8 +120,9 @@ def _editor(complete: Completer, lines: Sequence[str]) -> PromptSession[str]:
 
 
 def _keys() -> KeyBindings:
-    """Enter sends, Alt+Enter begins a line, as does Enter after a backslash."""
-    from prompt_toolkit.filters import completion_is_selected
+    """Enter sends, Alt+Enter begins a line, as does Enter after a backslash; Ctrl-C drops what is written, if anything is."""
+    from prompt_toolkit.application import get_app
+    from prompt_toolkit.filters import Condition, completion_is_selected
     from prompt_toolkit.key_binding import KeyBindings
 
     keys = KeyBindings()
@@ -138,6 +139,10 @@ def _keys() -> KeyBindings:
     @keys.add("escape", "enter")
     def _begin_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
+
+    @keys.add("c-c", filter=Condition(lambda: bool(get_app().current_buffer.text)))
+    def _drop(event: KeyPressEvent) -> None:
+        event.current_buffer.reset()
 
     return keys
 

@@ -41,7 +41,7 @@ def prompt(model: str, meter: MeterReading) -> str:
     """The line that asks for words: who answers, and how full the context is."""
     full = meter.used / meter.threshold if meter.threshold else meter.ratio
     color = "red" if full >= 1 else "yellow" if meter.prepared or full >= 0.8 else "green"
-    shown = bar(meter.used + meter.reserve, most=meter.window, width=_METER, color=color)
+    shown = bar(meter.used, most=meter.window, width=_METER, color=color)
     ready = " ready to compact" if meter.prepared else ""
     return f"{line(model, most=_LONGEST_MODEL)} {shown} {meter.ratio:.0%}{ready} > "
 

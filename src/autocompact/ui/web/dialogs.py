@@ -165,14 +165,18 @@ class Dialogs:
                 button.on("click", connect, args=[])
             self._buttons("", None)
 
-    def compare(
+    async def compare(
         self,
         record: Compaction,
         others: Sequence[Compaction],
         *,
         compare: Callable[[str, str], Awaitable[Comparison]],
     ) -> None:
-        """Show a compaction beside another one."""
+        """Show a compaction beside the one before it, or beside another one that is chosen.
+
+        Raises:
+            AutocompactError: a compaction cannot be read.
+        """
         every = (record, *others)
         with self._begin("Compare compactions", wide=True):
             if not others:
@@ -192,6 +196,9 @@ class Dialogs:
 
         for other, button in buttons:
             button.on("click", partial(choose, other), args=[])
+        earlier = [other for other in others if other.through_seq < record.through_seq]
+        if others:
+            await choose(earlier[-1] if earlier else others[0])
 
     def _other(self, name: str) -> ui.element:
         with ui.element("button").props("type=button aria-pressed=false") as button:

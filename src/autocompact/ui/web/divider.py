@@ -66,7 +66,11 @@ class DividerPart:
             # the headings of a summary are of the third level
             ui.html("Compaction", tag="h2", sanitize=False).classes("sr")
             self._sections = RecordSections(
-                self.divider.record, left=self.divider.left, session=self._session, section=self._section
+                self.divider.record,
+                left=self.divider.left,
+                session=self._session,
+                section=self._section,
+                metered=self.divider.tokens,
             )
             with ui.element("div").classes("acts"):
                 self._switch = self._button(self._switched)
@@ -74,6 +78,7 @@ class DividerPart:
         self._name_switch()
         self._unfold(on=True)
         await self._sections.fill()
+        self.element.client.run_javascript(f"autocompactPage.bring('c{self.element.id}')")
 
     def _button(self, act: Callable[[], Awaitable[None]]) -> ui.html:
         with ui.element("button").classes("secondary").props("type=button") as button:

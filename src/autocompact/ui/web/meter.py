@@ -25,11 +25,11 @@ class Meter:
 
 def meter_html(reading: MeterReading) -> str:
     """The bar and its breakdown."""
-    share = min(1.0, reading.used / reading.window)
+    share = min(1.0, reading.ratio)
     threshold = reading.threshold / reading.window
     state = _state(reading)
     mark = f'<i class="threshold" style="left:{threshold:.2%}"></i>' if reading.threshold else ""
-    words = f"Context: {reading.used:,} of {reading.window:,} tokens, {share:.0%}. {_threshold_words(reading)} {state}"
+    words = f"Context: {reading.used:,} of {reading.window:,} tokens, {share:.0%}. {reading.threshold_words} {state}"
     ready = '<i class="ready" title="prepared"></i>' if reading.prepared else ""
     return (
         f'<button type="button" class="gauge {_level(reading)}" data-used="{reading.used}" aria-describedby="breakdown">'
@@ -58,15 +58,8 @@ def _breakdown(reading: MeterReading, state: str) -> str:
     note = "".join(f'<p class="note">{escape(words)}</p>' for words in (reported, reading.note) if words)
     return (
         f'<p class="total"><b>{reading.used:,}</b> of {reading.window:,} tokens</p><div class="stack">{stack}</div>'
-        f"<table>{rows}</table><p>{escape(_threshold_words(reading))} {state}</p>{note}"
+        f"<table>{rows}</table><p>{escape(reading.threshold_words)} {state}</p>{note}"
     )
-
-
-def _threshold_words(reading: MeterReading) -> str:
-    if not reading.threshold:
-        return "Automatic compaction is off."
-    why = f": {reading.why}" if reading.why else ""
-    return f"Compaction at {reading.threshold:,} tokens ({reading.threshold / reading.window:.0%}){why}."
 
 
 def _state(reading: MeterReading) -> str:

@@ -46,6 +46,7 @@ class RecordSections:
         left: numbers of the first and the last message that leave with it; None if none does.
         session: whose it is.
         section: that is shown first.
+        metered: tokens before and after it as the meter showed them; None if that is not known.
     """
 
     def __init__(
@@ -55,10 +56,12 @@ class RecordSections:
         left: tuple[int, int] | None,
         session: ChatSession,
         section: Section = "Summary",
+        metered: tuple[int, int] | None = None,
     ) -> None:
         self.section: Section = section
         self.record = record
         self._left = left
+        self._metered = metered
         self._session = session
         with ui.element("div").classes("choices").props('role=group aria-label="What to show"'):
             self._choices = {name: self._choice(name) for name in _SECTIONS}
@@ -83,7 +86,7 @@ class RecordSections:
             case "Ledger":
                 content = ledger_html(self.record)
             case "Receipt":
-                content = receipt_html(self.record)
+                content = receipt_html(self.record, metered=self._metered)
             case "Messages":
                 content = await self._what_left()
         if not self._content.is_deleted:  # it was closed meanwhile
@@ -129,21 +132,28 @@ def _item(entry: Entry) -> str:
     return f"<li>{escape(entry.text)}{state}{place}</li>"
 
 
-def receipt_html(record: Compaction) -> str:
-    """The receipt as a table."""
+def receipt_html(record: Compaction, *, metered: tuple[int, int] | None) -> str:
+    """The receipt as a table; ``metered`` are the tokens before and after as the meter showed them, if that is known."""
     rows = "".join(
-        f"<tr><th scope='row'>{name}</th><td>{escape(value)}</td></tr>"
-        for name, value in receipt_rows(record.receipt)
+        f"<tr><th scope='row'>{name}</th><td>{_value_html(name, value)}</td></tr>"
+        for name, value in receipt_rows(record.receipt, metered=metered)
         if value
     )
     return f"<table class='receipt'><tbody>{rows}</tbody></table>"
 
 
-def receipt_rows(receipt: Receipt) -> list[tuple[str, str]]:
+def _value_html(name: str, value: str) -> str:
+    """A value of a receipt; the page writes the time as it is where its reader is."""
+    return f'<time datetime="{escape(value)}">{escape(value)}</time>' if name == "When" else escape(value)
+
+
+def receipt_rows(receipt: Receipt, *, metered: tuple[int, int] | None) -> list[tuple[str, str]]:
     """Names and figures of a receipt; "" for what there is not."""
+    counted = (receipt.tokens_before, receipt.tokens_after)
     share = 1 - receipt.tokens_after / receipt.tokens_before if receipt.tokens_before else 0
     return [
         ("Tokens", f"{receipt.tokens_before:,} → {receipt.tokens_after:,} ({share:.0%} less)"),
+        ("On the meter", "{:,} → {:,}".format(*metered) if metered and metered != counted else ""),
         ("Bytes", f"{receipt.bytes_before:,} → {receipt.bytes_after:,}"),
         (
             "Images",

@@ -590,7 +590,7 @@ class Tab:
                 await self._attempt(self.session.restore(record.id))
             case _:
                 others = [each for each in await self.session.compactions() if each.id != record.id]
-                self.dialogs.compare(record, others, compare=self.session.compare)
+                await self._attempt(self.dialogs.compare(record, others, compare=self.session.compare))
 
 
 async def first_conversation(service: ChatService) -> ChatSession:

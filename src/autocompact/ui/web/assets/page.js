@@ -100,6 +100,17 @@ const autocompactPage = (() => {
     });
   }
 
+  // What was opened comes into sight: whole, or from its beginning where it is higher than the screen.
+  function bring(id) {
+    requestAnimationFrame(() => {
+      const opened = $(id);
+      if (!opened) return;
+      held = null;
+      const room = opened.closest(".scroller").clientHeight;
+      opened.scrollIntoView({ block: opened.offsetHeight < room ? "nearest" : "start" });
+    });
+  }
+
   // The field was off for a while, which took the focus from it. It comes back as soon as the field is on again, unless
   // the person went elsewhere meanwhile. After a dialog (forced) it waits until that has given the focus back.
   function resume(forced) {
@@ -579,5 +590,5 @@ const autocompactPage = (() => {
     }
   }).observe(document.documentElement, { childList: true, subtree: true });
 
-  return { answered, filter, put, giveBack, focus, focusIn, resume, visit, reveal };
+  return { answered, bring, filter, put, giveBack, focus, focusIn, resume, visit, reveal };
 })();
