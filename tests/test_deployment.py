@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
 import subprocess
+from collections.abc import Callable, Generator
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +80,70 @@ async def test_a_gateway_comes_up_on_a_migrated_database_behind_a_pooler(
             assert [await status(url, host="autocompact:8787") for url in urls] == [200, 200, 200]
     finally:
         pooler.stop()
+
+
+@contextmanager
+def balanced(ports: list[int], folder: Path) -> Generator[tuple[str, Callable[[], bool]]]:
+    """HAProxy as in `deploy/` before gateways on these ports: its address, and whether it holds any of them for ready."""
+    front, socket_ = free_port(), folder / "h"
+    configured = (DEPLOY / "haproxy.cfg").read_text("utf-8")
+    changes = {"bind :8787": f"bind 127.0.0.1:{front}", "inter 2s": "inter 100ms"}
+    changes |= {f"gateway-{n}:8787": f"127.0.0.1:{port}" for n, port in enumerate(ports, 1)}
+    changes |= {"global\n": f"global\n    stats socket {socket_}\n"}
+    for here, there in changes.items():
+        assert here in configured
+        configured = configured.replace(here, there)
+    file = folder / "haproxy.cfg"
+    file.write_text(configured, "utf-8")
+    process = subprocess.Popen(["/usr/sbin/haproxy", "-db", "-q", "-f", str(file)])
+
+    def any_is_ready() -> bool:
+        with socket.socket(socket.AF_UNIX) as asking, asking.makefile("rw") as stream:
+            asking.connect(str(socket_))
+            stream.write("show stat\n")
+            stream.flush()
+            (line,) = (line for line in stream if line.startswith("gateways,BACKEND,"))
+            return ",UP," in line
+
+    try:
+        while not socket_.exists():
+            assert process.poll() is None
+        yield f"http://127.0.0.1:{front}", any_is_ready
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(not Path("/usr/sbin/haproxy").exists(), reason="needs Debian's package haproxy")
+async def test_while_the_database_is_away_the_balancer_still_has_gateways(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """It went by whether they reach the database, so that none was left though each forwards requests without it."""
+    database, ports = cluster.for_programs(), [free_port(), free_port()]
+    async with FakeProvider("Fine.", window=8_000) as provider, AsyncExitStack() as running:
+        for port in ports:
+            gateway = serving(provider, "--port", port, "--db", database, "--window", 8_000)
+            await running.enter_async_context(gateway)
+        url, any_is_ready = running.enter_context(balanced(ports, tmp_path))
+        session = await running.enter_async_context(aiohttp.ClientSession())
+
+        async def asked(text: str) -> int:
+            body = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": text}]}
+            async with session.post(f"{url}/v1/chat/completions", json=body) as told:
+                return told.status
+
+        assert await asked("Begin.") == 200
+        cluster.kill()
+        try:
+            while any_is_ready():
+                assert await asked("Go on.") == 200
+            for number in range(10):
+                assert await asked(f"Go on, {number}.") == 200
+        finally:
+            cluster.start()
+        while not any_is_ready():
+            assert await asked("Go on.") == 200
 
 
 @pytest.mark.anyio

@@ -10,6 +10,7 @@
     ├── StoreError               the store could not do it
     │   ├── Conflict             somebody else changed the conversation meanwhile
     │   ├── StoreUnavailable     locked, read-only, or the disk is full
+    │   │   └── StoreUnreachable its server did not answer just now, and is not waited for until it does
     │   ├── StoreCorrupt         the file is damaged, or no database
     │   └── StoreTooNew          the file was written by a newer autocompact
     └── ModelError               the model could not answer
@@ -85,6 +86,10 @@ class Conflict(StoreError):
 
 class StoreUnavailable(StoreError):
     """The store cannot be used now: it is locked, read-only, or the disk is full."""
+
+
+class StoreUnreachable(StoreUnavailable):
+    """The store's server did not answer just now, and nothing waits for it until it does; try again when it is back."""
 
 
 class StoreCorrupt(StoreError):

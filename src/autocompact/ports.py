@@ -259,6 +259,16 @@ class Behind(Protocol):
         ...
 
 
+@runtime_checkable
+class Remote(Protocol):
+    """A store on a server, which may be away."""
+
+    @property
+    def is_away(self) -> bool:
+        """True from when the server was waited for in vain until it answers; meanwhile everything raises `StoreUnreachable` at once."""
+        ...
+
+
 class Leases(Protocol):
     """Leases that allow one compaction at a time per conversation, also across processes. Stores implement it beside `Store`."""
 

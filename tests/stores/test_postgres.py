@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -12,10 +13,11 @@ from autocompact.core.budget import Budget
 from autocompact.core.messages import Message, text_message
 from autocompact.core.tokens import Estimator
 from autocompact.engine import Compactor
-from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable
+from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable, StoreUnreachable
 from autocompact.ports import Key
 from autocompact.stores.postgres import PostgresStore
 from autocompact.stores.postgres_index import PostgresIndex
+from autocompact.stores.postgres_server import PostgresConnection
 from autocompact.testing.records import KEY, compaction
 from tests.engine.support import step
 from tests.lengths import some
@@ -200,6 +202,83 @@ async def test_a_server_that_hangs_is_given_up_whatever_it_was_asked(cluster: Cl
             with suppress(StoreUnavailable):
                 assert (await store.load(KEY)).messages == tuple(_log(2))
                 break
+
+
+async def test_nobody_waits_for_a_dead_server_twice_and_the_first_request_after_its_restart_is_served(
+    cluster: Cluster, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with PostgresStore(database, busy_seconds=0.5) as store:
+        await store.append(KEY, _log(1), after=0)
+        for turn in range(1, 4):  # also the next time that it dies
+            cluster.kill()
+            try:
+                with pytest.raises(StoreUnavailable) as first:
+                    await store.append(KEY, _log(1, after=turn), after=turn)
+                assert (type(first.value), store.is_away) == (StoreUnavailable, True)
+                for told in await asyncio.gather(
+                    *(store.load(KEY) for _ in range(50)), return_exceptions=True
+                ):
+                    assert isinstance(told, StoreUnreachable), told
+            finally:
+                cluster.start()
+            assert len(await store.read(KEY)) == turn
+            assert not store.is_away
+            await store.append(KEY, _log(1, after=turn), after=turn)
+    said = [record.getMessage() for record in caplog.records if record.name == "autocompact.stores"]
+    assert [text.split(":")[0] for text in said] == [
+        "the server of the store does not answer",
+        "the server of the store answers again",
+    ] * 3
+
+
+async def test_a_server_that_hung_once_is_not_waited_for_until_it_goes_on(
+    cluster: Cluster, database: str
+) -> None:
+    async with (
+        Wire(cluster).laid() as wire,
+        PostgresStore(wire.url(database), busy_seconds=0.2, answer_seconds=0.2) as store,
+    ):
+        await store.append(KEY, _log(2), after=0)
+        wire.freeze()
+        with pytest.raises(StoreUnavailable):
+            await store.load(KEY)
+        for _ in range(5):
+            with pytest.raises(StoreUnreachable):
+                await store.load(KEY)
+        wire.mend()
+        while store.is_away:
+            with suppress(StoreUnreachable):
+                await store.load(KEY)
+        assert (await store.load(KEY)).messages == tuple(_log(2))
+
+
+async def test_who_has_all_connections_at_work_is_not_taken_for_a_dead_server(
+    cluster: Cluster, database: str
+) -> None:
+    """Those who wait for a connection give up, and the server is asked all the same."""
+    begun, release = threading.Event(), threading.Event()
+
+    def hold(connection: PostgresConnection) -> None:
+        begun.set()
+        release.wait()
+
+    async with PostgresStore(database, busy_seconds=0.2) as store:
+        await store.append(KEY, _log(1), after=0)
+        cluster.sql("ALTER ROLE tester CONNECTION LIMIT 1")
+        try:
+            holding = asyncio.create_task(store.reading(hold))
+            await asyncio.to_thread(begun.wait)
+            cluster.sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tester' AND state = 'idle'"
+            )
+            with pytest.raises(StoreUnavailable, match="gave no connection"):
+                await store.load(KEY)
+            assert not store.is_away
+        finally:
+            release.set()
+            cluster.sql("ALTER ROLE tester CONNECTION LIMIT -1")
+        await holding
+        assert (await store.load(KEY)).last_seq == 1
 
 
 async def test_damage_is_found_when_it_is_read(cluster: Cluster, database: str) -> None:

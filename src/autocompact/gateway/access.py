@@ -31,9 +31,10 @@ from autocompact.core.access import (
 )
 from autocompact.core.messages import Dialect, Usage
 from autocompact.core.prices import Price, price_for
-from autocompact.errors import AutocompactError, StoreError, log_data
+from autocompact.errors import AutocompactError, StoreError
 from autocompact.gateway.config import Config
 from autocompact.gateway.exchange import Exchange, Refusal, Refused
+from autocompact.gateway.failures import note_failure
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import is_access_token, namespace_of
 from autocompact.gateway.relay import UsageReader
@@ -198,8 +199,7 @@ class Access:
         try:
             await work
         except StoreError as error:
-            self._metrics.failed(type(error).__name__)
-            log.warning("what a key used could not be counted", extra=log_data(error))
+            note_failure(error, "what a key used could not be counted", metrics=self._metrics)
 
     async def note(self, grant: Grant, action: str, *, detail: str) -> None:
         """Note in the audit log what a key did with its conversations."""
@@ -207,8 +207,7 @@ class Access:
             try:
                 await self.keys.note(action, key=grant.key.id, actor=grant.key.id, detail=detail)
             except AutocompactError as error:
-                self._metrics.failed(type(error).__name__)
-                log.warning("an entry of the audit log could not be written", extra=log_data(error))
+                note_failure(error, "an entry of the audit log could not be written", metrics=self._metrics)
 
     async def aclose(self) -> None:
         """Count what is not counted yet."""

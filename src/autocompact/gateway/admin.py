@@ -28,13 +28,13 @@ from autocompact.errors import (
     Conflict,
     InvalidInput,
     StoreError,
-    log_data,
 )
 from autocompact.gateway import endpoints as told
 from autocompact.gateway.access import Access, Grant
 from autocompact.gateway.config import Config
 from autocompact.gateway.endpoints import ENDPOINTS, MOST_CURSOR, MOST_LISTED, MOST_QUERY, Endpoint
 from autocompact.gateway.exchange import Exchange, Refusal, Refused, Scope, unavailable
+from autocompact.gateway.failures import note_failure
 from autocompact.gateway.memory_tools import index_of
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.openapi import described
@@ -175,18 +175,16 @@ class Administration:
     async def _ready(self, _: Asked) -> Response:
         upstreams = sorted(self._config.upstreams)
         problems = [] if upstreams else ["no upstream is configured: see --upstream"]
-        reasons = {"reason": "".join(problems)}
+        if problems:
+            log.warning("the gateway is not ready", extra={"reason": problems[0]})
         try:
             key = Key(conversation="ready", namespace="autocompact")
             await self._store.load(key, after=NO_MESSAGES)
             await self._store.acquire(key, holder="ready", seconds=0)  # a full disk can still be read
         except Exception as error:  # noqa: BLE001 - whatever it is, no conversation can be kept
-            self._counted.failed(type(error).__name__)
-            reasons = log_data(error)
+            note_failure(error, "the store cannot be read and written", metrics=self._counted)
             problems.append(f"the store cannot be read and written ({type(error).__name__})")
         status = "not ready" if problems else "ready"
-        if problems:
-            log.warning("the gateway is not ready", extra=reasons)
         ready = told.Ready(status=status, upstreams=list(upstreams), problems=problems)
         return _json(ready, status=503 if problems else 200)
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import aiohttp
 
-from autocompact.errors import InvalidInput, StoreError, log_data
+from autocompact.errors import InvalidInput, StoreError
 from autocompact.gateway.access import Access, Spending
 from autocompact.gateway.admin import Administration
 from autocompact.gateway.client import CLIENT, Client
@@ -33,6 +33,7 @@ from autocompact.gateway.exchange import (
     unavailable,
     without_encoding,
 )
+from autocompact.gateway.failures import note_failure
 from autocompact.gateway.handler import Handler
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.provider_checks import ProviderChecks
@@ -97,7 +98,7 @@ class Gateway:
         tracer: Tracer | None = None,
     ) -> None:
         self.config = config
-        self.metrics = Metrics()
+        self.metrics = Metrics(store)
         asked = _keys_asked_for(config, keys)
         self._access = Access(config, keys=asked, metrics=self.metrics, clock=clock)
         self.turns = Turns(
@@ -218,8 +219,7 @@ class Gateway:
             log.warning("a request was refused", extra=refused.log_data(exchange.path))
             await self._refuse(refused.refusal, exchange, send=sending)
         except StoreError as error:
-            self.metrics.failed(type(error).__name__)
-            log.warning("a request could not be admitted", extra=log_data(error))
+            note_failure(error, "a request could not be admitted", metrics=self.metrics)
             message = "the gateway cannot look up access keys now: try again"
             await self._refuse(unavailable(message), exchange, send=sending)
         except ClientGone:

@@ -22,7 +22,7 @@ import aiohttp
 
 from autocompact.core.messages import Dialect, Usage
 from autocompact.core.plurals import plural
-from autocompact.errors import CompactionRunning, IncompressibleContext, InvalidRequest, StoreError, log_data
+from autocompact.errors import CompactionRunning, IncompressibleContext, InvalidRequest, StoreError
 from autocompact.gateway.client import Client
 from autocompact.gateway.config import Config
 from autocompact.gateway.exchange import (
@@ -36,6 +36,7 @@ from autocompact.gateway.exchange import (
     unavailable,
     without_encoding,
 )
+from autocompact.gateway.failures import note_failure
 from autocompact.gateway.memory_tools import Memory
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import asks_now
@@ -165,8 +166,7 @@ class Handler:
                 )
                 turn = turn if sent is body else Turn(body=sent, action="compacted")
         except Exception as error:  # noqa: BLE001 - then it goes upstream as it came
-            self._metrics.failed(type(error).__name__)
-            log.warning("a request about a conversation could not be prepared", extra=log_data(error))
+            note_failure(error, "a request about a conversation could not be prepared", metrics=self._metrics)
         return turn
 
     async def _parse(self, body: bytes, *, dialect: Dialect, namespace: str) -> Request | None:
@@ -232,16 +232,14 @@ class Handler:
         try:
             turn = await self._turns.alone(request, namespace=namespace, overflow=overflow, sent=sent)
         except Exception as another:  # noqa: BLE001 - then it goes upstream as it came
-            self._metrics.failed(type(another).__name__)
-            log.warning("a request could not be compacted without the store", extra=log_data(another))
+            note_failure(another, "a request could not be compacted without the store", metrics=self._metrics)
             return None
         return None if turn.action == "forwarded" else turn
 
     def _failed(self, error: Exception) -> None:
         """Count it; raises `Refused` where the gateway is told to fail closed."""
         kind = type(error).__name__
-        self._metrics.failed(kind)
-        log.warning("a request could not be prepared", extra=log_data(error))
+        note_failure(error, "a request could not be prepared", metrics=self._metrics)
         if not self._config.fail_closed:
             return
         if isinstance(error, IncompressibleContext):
@@ -336,8 +334,7 @@ class Handler:
                 request, namespace=namespace, overflow=overflow, sent=turn.body, client=exchange.program
             )
         except Exception as error:  # noqa: BLE001 - a valid request must not be refused because something of ours fails
-            self._metrics.failed(type(error).__name__)
-            log.warning("a retry could not be prepared", extra=log_data(error))
+            note_failure(error, "a retry could not be prepared", metrics=self._metrics)
             return await self._alone(request, namespace=namespace, overflow=overflow, sent=turn.body)
 
     async def _without_tools(
@@ -356,8 +353,9 @@ class Handler:
         try:
             return await self._turns.without_memory(request, namespace=namespace)
         except Exception as error:  # noqa: BLE001 - then it goes upstream as it came
-            self._metrics.failed(type(error).__name__)
-            log.warning("a request could not be prepared without the memory tools", extra=log_data(error))
+            note_failure(
+                error, "a request could not be prepared without the memory tools", metrics=self._metrics
+            )
             return await self._alone(request, namespace=namespace) or Turn(body=request.raw)
 
 

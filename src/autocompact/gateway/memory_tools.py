@@ -20,7 +20,8 @@ from autocompact.core.excerpts import page
 from autocompact.core.messages import Dialect, Message, ToolCall
 from autocompact.core.tokens import Counter
 from autocompact.engine import Conversation
-from autocompact.errors import AutocompactError, log_data
+from autocompact.errors import AutocompactError
+from autocompact.gateway.failures import note_failure
 from autocompact.gateway.members import items_of, object_of, parts_of
 from autocompact.gateway.metrics import Metrics
 from autocompact.history.recall import Recall, tool_schemas
@@ -195,8 +196,7 @@ class Memory:
         try:
             text = await self._recall.call(call.name, call.arguments)
         except AutocompactError as error:
-            metrics.failed(type(error).__name__)
-            log.warning("a memory tool failed", extra=log_data(error))
+            note_failure(error, "a memory tool failed", metrics=metrics)
             text = _BROKEN
         shown = page(text, offset=0, max_tokens=room, counter=self._counter)
         brought = self._counter.count(shown.text) + _FRAME_TOKENS

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from autocompact.ports import Remote
 
 _BUCKETS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 30)
 
 
 class Metrics:
-    """The counters of one gateway, in a registry of their own."""
+    """The counters of one gateway, in a registry of their own.
 
-    def __init__(self) -> None:
+    Args:
+        store: of the gateway; one on a server is shown to be there or not.
+    """
+
+    def __init__(self, store: object = None) -> None:
         self._registry = CollectorRegistry()
         self._requests = self._counter("requests", "Requests that a model answers.", "api", "action")
         self._passed = self._counter(
@@ -36,6 +42,16 @@ class Metrics:
         self._round_tokens = self._counter(
             "memory_prompt_tokens", "Prompt tokens that providers reported for these requests."
         )
+        if isinstance(store, Remote):
+            self._watch(store)
+
+    def _watch(self, store: Remote) -> None:
+        reachable = Gauge(
+            "autocompact_store_reachable",
+            "1 while the store's server is there, 0 while requests go on without it.",
+            registry=self._registry,
+        )
+        reachable.set_function(lambda: not store.is_away)
 
     def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
         return Counter(f"autocompact_{name}", help_text, labels, registry=self._registry)

@@ -29,9 +29,10 @@ from autocompact.core.redacted import EMPTY, edited, filled
 from autocompact.core.redaction import Redacted, redact
 from autocompact.core.tokens import Counter
 from autocompact.engine import Compactor, Conversation
-from autocompact.errors import InvalidRequest, log_data
+from autocompact.errors import InvalidRequest
 from autocompact.gateway.conversations import Conversations, Incoming, Kept
 from autocompact.gateway.exchange import Header
+from autocompact.gateway.failures import note_failure
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.native import asks_for_compaction, asks_now, history_is_elsewhere
 from autocompact.gateway.provider_blocks import (
@@ -221,8 +222,7 @@ class ProviderChecks:
                 self._conversations.learn(kept, incoming)
                 return turn
         except Exception as error:  # noqa: BLE001 - whatever fails here must not cost the client its answer
-            self._metrics.failed(type(error).__name__)
-            log.warning("a provider's compaction could not be checked", extra=log_data(error))
+            note_failure(error, "a provider's compaction could not be checked", metrics=self._metrics)
             return replace(plain, action="failed-open")
 
     async def exchange(self, turn: Checked, *, ask: Ask, send: Send) -> None:
@@ -342,8 +342,9 @@ class ProviderChecks:
                 conversation.internals.replica.key, records=[record], active=active, expected=active, fence=0
             )
         except Exception as error:  # noqa: BLE001 - the text is there, and the request can go
-            self._metrics.failed(type(error).__name__)
-            log.warning("a check of a provider's compaction could not be stored", extra=log_data(error))
+            note_failure(
+                error, "a check of a provider's compaction could not be stored", metrics=self._metrics
+            )
 
 
 def _block(request: Request) -> Block | None:

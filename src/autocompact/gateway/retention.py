@@ -11,9 +11,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 
-from autocompact.errors import log_data
 from autocompact.gateway.config import AccessToken, Config
 from autocompact.gateway.conversations import Conversations
+from autocompact.gateway.failures import note_failure
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of_token
 from autocompact.ports import Clock, SystemClock, Workers
@@ -156,5 +156,4 @@ class Retention:
         try:
             await work()
         except Exception as error:  # noqa: BLE001 - it must not end the gateway; the next sweep tries again
-            self._metrics.failed(type(error).__name__)
-            log.warning("old conversations could not be removed", extra=log_data(error))
+            note_failure(error, "old conversations could not be removed", metrics=self._metrics)

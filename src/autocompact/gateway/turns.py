@@ -18,10 +18,11 @@ from autocompact.core.usage import MARGIN, Load
 from autocompact.engine import Compactor, Conversation
 from autocompact.engine.compactor import NamedCompactor
 from autocompact.engine.situation import SMALLER
-from autocompact.errors import Conflict, IncompressibleContext, log_data
+from autocompact.errors import Conflict, IncompressibleContext
 from autocompact.gateway.compactors import Compactors
 from autocompact.gateway.config import Config
 from autocompact.gateway.conversations import Conversations, Incoming, Kept, Reported
+from autocompact.gateway.failures import note_failure
 from autocompact.gateway.memory_tools import (
     LEAST_ROOM,
     Memory,
@@ -385,8 +386,7 @@ class Turns:
         if isinstance(error, Conflict):
             log.info("another program was faster", extra={"conversation": key.conversation})
         else:
-            self._metrics.failed(type(error).__name__)
-            log.warning("messages could not be stored", extra=log_data(error))
+            note_failure(error, "messages could not be stored", metrics=self._metrics)
         self.conversations.forget(key)
 
     async def aclose(self) -> None:

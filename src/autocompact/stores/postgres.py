@@ -83,6 +83,11 @@ class PostgresStore(TableStore[PostgresConnection]):
         return self._server.url
 
     @property
+    def is_away(self) -> bool:
+        """See `autocompact.ports.Remote`."""
+        return self._server.is_away
+
+    @property
     def index(self) -> PostgresIndex:
         """See `TableStore.index`."""
         return PostgresIndex(self)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString, TypeAlias, cast
 
-from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable
+from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable, StoreUnreachable
 from autocompact.runtime.extras import install_command
+from autocompact.stores.breaker import ATTENTION_SECONDS, Breaker
 from autocompact.stores.connection import Bindings
 from autocompact.stores.naming import ServerUrl
 from autocompact.stores.queries import migrations, post_migrations, queries
@@ -33,6 +35,8 @@ except ModuleNotFoundError as error:
 
 DIALECT = "postgres"
 
+Pool: TypeAlias = ConnectionPool[psycopg.Connection[tuple[Any, ...]]]
+
 _HOW: dict[str, Any] = {
     "autocommit": True,
     "prepare_threshold": None,
@@ -44,6 +48,9 @@ _HOW: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
+
+_ATTEMPT_SECONDS = 2
+"""For an attempt to reach a server that was away; the driver allows no fewer."""
 
 _MIGRATING = 0x41435054
 """The advisory lock under which tables are made and changed."""
@@ -114,6 +121,11 @@ class Call:
         self._lent: psycopg.Connection[Any] | None = None
         self._is_cut = False
 
+    @property
+    def is_cut(self) -> bool:
+        """True once `cut` was called."""
+        return self._is_cut
+
     @contextmanager
     def uses(self, connection: psycopg.Connection[Any]) -> Generator[None]:
         """Within this block, `cut` ends the connection."""
@@ -140,6 +152,8 @@ class Call:
 class Server:
     """The connections to one database, opened when they are first needed.
 
+    Once the server was waited for in vain, nothing waits for it until it answers: `autocompact.stores.breaker`.
+
     Args:
         url: of the database.
         connections: at most.
@@ -148,19 +162,32 @@ class Server:
 
     def __init__(self, url: ServerUrl, *, connections: int, patience: float) -> None:
         self.url = url
+        self._connections = connections
         self._patience = patience
         self._calls = threading.local()
-        self._pool = ConnectionPool(
-            url.url,
+        self._breaker = Breaker(str(url), self._attempt, fails=psycopg.Error)
+        # guards the pool, which an attempt exchanges, and the count of connections that are lent
+        self._changing = threading.Lock()
+        self._lent = 0
+        self._pool = self._new_pool()
+
+    def _new_pool(self) -> Pool:
+        return ConnectionPool(
+            self.url.url,
             kwargs=_HOW,
             min_size=1,
-            max_size=connections,
-            timeout=patience,
-            reconnect_timeout=patience,
+            max_size=self._connections,
+            timeout=self._patience,
+            reconnect_timeout=self._patience,
             open=False,
             check=self._check,
             name="autocompact",
         )
+
+    @property
+    def is_away(self) -> bool:
+        """True while nothing waits for the server, since it did not answer."""
+        return self._breaker.is_open
 
     def open(self, *, post: bool | None = None) -> None:
         """Make the tables, or bring them up to date.
@@ -171,13 +198,56 @@ class Server:
         Raises as `connection` does; the first connection is made without the pool, which would try again and not say why.
         """
         # with the server's own words where it refuses: wrong password, no such database
-        with self._errors(), psycopg.connect(self.url.url, **_HOW) as connection:
-            _migrate(PostgresConnection(connection), name=str(self.url), post=post)
+        with self._errors():
+            self._admit()
+            with self._first() as connection:
+                _migrate(PostgresConnection(connection), name=str(self.url), post=post)
         self._pool.open()
+
+    def _first(self) -> psycopg.Connection[tuple[Any, ...]]:
+        begun = time.monotonic()
+        try:
+            return psycopg.connect(self.url.url, **_HOW)
+        except psycopg.OperationalError as error:
+            # who is refused at once costs nobody any time
+            if time.monotonic() - begun > ATTENTION_SECONDS:
+                self._breaker.trip(self._said(error))
+            raise
 
     def close(self) -> None:
         """End the connections."""
-        self._pool.close()
+        with self._changing:
+            self._pool.close()
+
+    def _admit(self) -> None:
+        if not self._breaker.admits():
+            raise StoreUnreachable(f"{self.url} does not answer, and is not waited for until it does")
+
+    def _attempt(self) -> None:
+        """Reach the server after an outage, and have new connections from then on.
+
+        Those of before are dead, each of which the pool would find out by a second's pause, and its own tries to get others come at
+        growing intervals.
+        """
+        call = Call()
+        limit = threading.Timer(_ATTEMPT_SECONDS, call.cut)
+        how: dict[str, Any] = {**_HOW, "connect_timeout": _ATTEMPT_SECONDS}
+        with psycopg.connect(self.url.url, **how) as connection, call.uses(connection):
+            limit.start()
+            try:
+                # a pooler lets clients in while the server behind it is away
+                connection.execute("SELECT 1")
+            finally:
+                limit.cancel()
+        with self._changing:
+            old = self._pool
+            # closed: not opened yet, or not needed any more
+            if old.closed:
+                return
+            self._pool = self._new_pool()
+            self._pool.open()
+        # What is lent is closed when it comes back. Its threads may be waiting for a machine that is gone.
+        threading.Thread(target=old.close, args=(_HOW["connect_timeout"],), daemon=True).start()
 
     def _check(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         """Ask a connection that the pool is about to lend whether it is still there, which a server that hangs never answers."""
@@ -197,8 +267,39 @@ class Server:
             StoreError: it refuses.
             InvalidInput: a text that PostgreSQL cannot hold.
         """
-        with self._errors(), self._pool.connection() as connection, self._call().uses(connection):
-            yield PostgresConnection(connection)
+        with self._errors():
+            self._admit()
+            with self._borrowed() as connection, self._call().uses(connection):
+                yield PostgresConnection(connection)
+
+    @contextmanager
+    def _borrowed(self) -> Generator[psycopg.Connection[tuple[Any, ...]]]:
+        """A connection of the pool."""
+        pool, connection = self._taken()
+        with self._changing:
+            self._lent += 1
+        try:
+            yield connection
+        finally:
+            with self._changing:
+                self._lent -= 1
+            pool.putconn(connection)
+
+    def _taken(self) -> tuple[Pool, psycopg.Connection[tuple[Any, ...]]]:
+        """A connection, and the pool that it came from."""
+        while True:
+            pool = self._pool
+            try:
+                return pool, pool.getconn()
+            except PoolClosed:
+                # an attempt exchanged it meanwhile; else the store was closed
+                if pool is self._pool:
+                    raise
+            except PoolTimeout:
+                # while others have connections, it is they who are waited for, and the server is there
+                if not self._lent:
+                    self._breaker.trip(f"no connection in {self._patience:g} s")
+                raise
 
     @contextmanager
     def called(self, call: Call) -> Generator[None]:
@@ -235,8 +336,13 @@ class Server:
         except UnicodeEncodeError as error:
             raise InvalidInput(f"a name holds half a surrogate pair: {error.object!r}") from error
 
+    def _said(self, error: psycopg.Error) -> str:
+        return self.url.hidden(" ".join(str(error).split()))
+
     def _of_driver(self, error: psycopg.Error) -> Exception:
-        said = self.url.hidden(" ".join(str(error).split()))
+        said = self._said(error)
+        if self._call().is_cut:
+            self._breaker.trip(said)
         match error:
             case psycopg.DataError():
                 return InvalidInput(f"PostgreSQL cannot hold a text: {said}")
