@@ -16,7 +16,7 @@ import pytest
 from anyio import to_thread
 from inline_snapshot import snapshot
 
-from autocompact.cli.replay import chosen_mode
+from autocompact.cli.replaying import chosen_mode
 from autocompact.cli.tape import Tape
 from autocompact.compaction.modes import DEFAULT, MODES
 from autocompact.errors import InvalidInput

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from procrastinate import App
 
-from autocompact.cli.working import work_of
+from autocompact.cli.worker_job import work_of
 from autocompact.compaction.modes import DEFAULT
 from autocompact.core.budget import Budget, Policy
 from autocompact.core.messages import text_message

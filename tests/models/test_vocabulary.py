@@ -63,7 +63,7 @@ def test_a_run_of_one_letter_costs_one_stride_however_long_it_is() -> None:
             calls.append(len(text))
             return [0] * len(text)
 
-    counter = ExactCounter(Encoding())  # pyright: ignore[reportArgumentType] - all that it uses of an encoding
+    counter = ExactCounter(Encoding())
     assert counter.count("a" * 10_000_000) == 10_000_000
     assert sum(calls) < 2 * STRIDE
 

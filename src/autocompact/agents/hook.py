@@ -17,12 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from autocompact.agents.hook_files import BLIND, GIVEN, GROWN, PENDING, state_folder
-
-if TYPE_CHECKING:
-    from autocompact.agents.claude_code import Hook
 
 WORK = "work"
 """First argument of the process that does what takes longer."""
@@ -185,7 +182,16 @@ def _work(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> 
             hook.check()
 
 
-def _hook(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> Hook:
+class _Hook(Protocol):
+    """What is used of `autocompact.agents.claude_code.Hook`, whose module is slow to load."""
+
+    def prepare(self) -> None: ...
+    def note(self) -> None: ...
+    def check(self) -> None: ...
+    def block_now(self) -> str: ...
+
+
+def _hook(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> _Hook:
     from autocompact.agents.claude_code import Hook
 
     return Hook(

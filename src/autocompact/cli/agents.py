@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+import msgspec
 from click.shell_completion import CompletionItem
 
+from autocompact.agents.changes import Change
+from autocompact.agents.hook_state import HookState, Receipt
+from autocompact.agents.hooks_file import HooksFile
+from autocompact.agents.installing import Plugin
+from autocompact.agents.known import AGENTS, Agent, plugin_of
+from autocompact.errors import InvalidInput
+from autocompact.history.paths import data_folder
 from autocompact.ui.terminal.output import tell
-
-if TYPE_CHECKING:
-    from autocompact.agents.changes import Change
-    from autocompact.agents.hook_state import Receipt
-    from autocompact.agents.hooks_file import HooksFile
-    from autocompact.agents.installing import Plugin
-    from autocompact.agents.known import Agent
 
 _MOST = 10
 
@@ -25,8 +25,6 @@ dry_run = click.option("--dry-run", is_flag=True, help="Only show what would cha
 
 def _complete_agent(*arguments: object) -> list[CompletionItem]:
     """Let the shell complete an agent's name."""
-    from autocompact.agents.known import AGENTS
-
     return [
         CompletionItem(name, help=each.title)
         for name, each in AGENTS.items()
@@ -41,9 +39,7 @@ class AboutAgents(click.Command):
     """A command whose help lists the agents."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
-        """Write the list; the table of agents is loaded only for it."""
-        from autocompact.agents.known import AGENTS
-
+        """Write the list."""
         with formatter.section("Agents"):
             formatter.write_dl(
                 [(each.name, f"{each.title}: {each.does or 'no plugin'}") for each in AGENTS.values()]
@@ -83,9 +79,6 @@ def uninstall(agent: str, *, dry_run: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 def status(agent: str | None, *, as_json: bool) -> None:
     """Say which plugins are installed, and what they did at the last compactions."""
-    from autocompact.agents.known import AGENTS
-    from autocompact.history.paths import data_folder
-
     asked = [_agent(agent)] if agent else list(AGENTS.values())
     if as_json:
         click.echo(_status_document(asked, data_folder() / "agents"))
@@ -100,8 +93,6 @@ def status(agent: str | None, *, as_json: bool) -> None:
 
 
 def _agent(name: str) -> Agent:
-    from autocompact.agents.known import AGENTS
-
     if name not in AGENTS:
         raise click.BadParameter(
             f"{name!r} is not known; known are {', '.join(map(repr, AGENTS))}", param_hint="'AGENT'"
@@ -111,10 +102,6 @@ def _agent(name: str) -> Agent:
 
 def _plugin(agent: Agent) -> Plugin | HooksFile:
     """The agent's plugin; the command ends with the reason where it has none."""
-    from autocompact.agents.known import plugin_of
-    from autocompact.errors import InvalidInput
-    from autocompact.history.paths import data_folder
-
     if agent.instead:
         raise InvalidInput(f"there is no plugin for {agent.title}: {agent.instead}")
     return plugin_of(agent, home=Path.home(), environment=dict(os.environ), data=data_folder())
@@ -122,8 +109,6 @@ def _plugin(agent: Agent) -> Plugin | HooksFile:
 
 def _state(agent: Agent) -> str:
     """A line on an agent: whether its plugin is installed, and where."""
-    from autocompact.errors import InvalidInput
-
     if agent.instead:
         return f"no plugin: {agent.instead}"
     plugin = _plugin(agent)
@@ -141,8 +126,6 @@ def _state(agent: Agent) -> str:
 
 def _status_document(agents: list[Agent], folder: Path) -> str:
     """The JSON of ``status --json``; ``folder`` holds the receipts of each agent's plugin."""
-    import msgspec
-
     document = [
         {
             "agent": each.name,
@@ -173,8 +156,6 @@ def _change(plugin: Plugin | HooksFile, changes: list[Change], *, dry_run: bool,
 
 def _receipts(folder: Path) -> list[tuple[str, Receipt]]:
     """The last receipts of all sessions, the newest last."""
-    from autocompact.agents.hook_state import HookState
-
     sessions = folder.iterdir() if folder.is_dir() else ()
     found = [(each.name, receipt) for each in sessions for receipt in HookState(each).receipts()]
     return sorted(found, key=lambda one: one[1].time)[-_MOST:]

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import click
-import msgspec
 
 from autocompact.cli.defaults import loaded
-from autocompact.cli.process import collect_as_usual
 from autocompact.cli.running import quieted
-from autocompact.cli.sources import STDIN, can_ask, deliver, is_closed, is_piped
-from autocompact.cli.store import db_option, namespace_option
+from autocompact.cli.sources import STDIN, can_ask, is_closed, is_piped
+from autocompact.cli.store_options import db_option, namespace_option
 from autocompact.cli.values import count
-from autocompact.errors import InvalidInput, ModelError
+from autocompact.errors import InvalidInput
+from autocompact.settings import Settings
 from autocompact.stores.naming import StorePlace, name_of
-from autocompact.ui.terminal.output import progress, tell
-
-if TYPE_CHECKING:
-    from autocompact.chat import ChatService, ChatSession
-    from autocompact.chat.from_settings import ChatSetup
-    from autocompact.chat.loop_thread import LoopThread
-    from autocompact.chat.views import MeterReading
+from autocompact.ui.terminal.output import progress
 
 _LAST = ""
 MOST_PIPED = 10_000_000
@@ -86,34 +77,20 @@ def chat(question: str, *, resume: str | None, as_json: bool, **options: Unpack[
         resume, question = _LAST, STDIN
     if as_json and not question and can_ask():
         raise InvalidInput('--json goes with a question: autocompact chat --json "QUESTION"')
-    with _service(**options) as (loop, service):
-        session = loop.run(_opened(service, resume=resume, model=options["model"]))
-        if question or not can_ask():
-            _ask(loop, session, question=_asked(question), as_json=as_json)
-        else:
-            session = _talk(loop, service, session=session, resumed=resume is not None)
-        _tell_how_to_resume(session, **options)
+    from autocompact.cli import talking
 
-
-@contextmanager
-def _service(**options: Unpack[Options]) -> Generator[tuple[LoopThread, ChatService]]:
-    """The service, and where it runs."""
-    from autocompact.chat import opened
-    from autocompact.chat.keys import Keys
-    from autocompact.chat.loop_thread import LoopThread
-
-    place = _place(**options)
     quieted()
-    loop = LoopThread()
-    try:
-        yield loop, loop.hold(opened(place.db, config=place.config, keys=Keys().load_or_warn().known))
-    finally:
-        loop.close()
+    with talking.chat_service(_settings(**options), namespace=options["namespace"]) as (loop, service):
+        session = loop.run(talking.session_of(service, resume=resume, model=options["model"]))
+        if question or not can_ask():
+            talking.ask(loop, session, question=_asked(question), as_json=as_json)
+        else:
+            session = talking.talk(loop, service, session=session, resumed=resume is not None)
+        talking.tell_how_to_resume(session, db=options["db"])
 
 
-def _place(**options: Unpack[Options]) -> ChatSetup:
-    from autocompact.chat.from_settings import chat_setup
-
+def _settings(**options: Unpack[Options]) -> Settings:
+    """The settings of the current folder, with the options in place of theirs."""
     given = {
         "chat.model": ("--model", options["model"]),
         "chat.db": ("--db", options["db"] and name_of(options["db"])),
@@ -121,73 +98,7 @@ def _place(**options: Unpack[Options]) -> ChatSetup:
         "chat.commands.enabled": ("--commands", options["commands"] or None),
         "models.window": ("--window", options["window"]),
     }
-    options_given = {path: pair for path, pair in given.items() if pair[1] is not None}
-    settings = loaded(options=options_given).settings
-    return chat_setup(settings, folder=Path.cwd(), namespace=options["namespace"])
-
-
-async def _opened(service: ChatService, *, resume: str | None, model: str | None) -> ChatSession:
-    from autocompact.ui.terminal.dialogue import resumed
-
-    if resume is None:
-        return await service.create()
-    session = await resumed(service, resume)
-    if model and model != session.model:
-        await session.choose_model(model)
-    return session
-
-
-def _talk(loop: LoopThread, service: ChatService, *, session: ChatSession, resumed: bool) -> ChatSession:
-    """Talk until the person leaves; the conversation that was open then."""
-    from autocompact.ui.terminal.dialogue import Dialogue
-    from autocompact.ui.terminal.screen import Screen
-
-    collect_as_usual()
-    dialogue = Dialogue(loop, service, session=session, screen=Screen(streams=True))
-    if resumed:
-        dialogue.show_history()
-    else:
-        tell("Ask something. /help shows the commands, Ctrl-D leaves.")
-    if service.config.workspace is None:
-        tell("No workspace, since this is your home folder or above it: --workspace FOLDER names one.")
-    dialogue.run()
-    return dialogue.session
-
-
-def _ask(loop: LoopThread, session: ChatSession, *, question: str, as_json: bool) -> None:
-    """Answer one question: the answer is all that stdout gets.
-
-    Raises:
-        ModelError: there was no answer.
-    """
-    from autocompact.ui.terminal.dialogue import Follower, turn
-    from autocompact.ui.terminal.screen import PipeScreen
-    from autocompact.ui.text import visible
-
-    streams = sys.stdout.isatty() and not as_json
-    screen = PipeScreen(streams=streams)
-    follower = Follower(loop, session, screen=screen, ask=None)
-    ended = follower.follow(turn(session, question))
-    if follower.interrupted:
-        raise KeyboardInterrupt
-    if ended is None or ended.outcome != "finished":
-        raise ModelError(ended.message if ended else "there was no answer")
-    if as_json:
-        deliver([_document(session, answer=screen.answer, meter=loop.call(session.meter))], None)
-    elif not streams:
-        click.echo(visible(screen.answer))
-
-
-def _document(session: ChatSession, *, answer: str, meter: MeterReading) -> bytes:
-    """One JSON object, with a line end."""
-    document = {
-        "conversation": session.id,
-        "message": len(session.conversation),
-        "model": session.model,
-        "answer": answer,
-        "usage": {"used": meter.used, "window": meter.window, "threshold": meter.threshold or None},
-    }
-    return msgspec.json.encode(document) + b"\n"
+    return loaded(options={path: pair for path, pair in given.items() if pair[1] is not None}).settings
 
 
 def _asked(question: str) -> str:
@@ -212,9 +123,3 @@ def _read() -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"the question on stdin is not UTF-8 (byte {error.start:,})") from error
-
-
-def _tell_how_to_resume(session: ChatSession, **options: Unpack[Options]) -> None:
-    if len(session.conversation):
-        db = f" --db {options['db']}" if options["db"] else ""
-        tell(f"Kept: autocompact chat{db} --resume {session.id}")

@@ -11,6 +11,7 @@ from autocompact.cli import memory
 from autocompact.cli.defaults import loaded
 from autocompact.cli.models import chosen_model
 from autocompact.cli.running import run
+from autocompact.cli.sources import deliver
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput, ModelError
 from autocompact.history.paths import database_path
@@ -20,7 +21,7 @@ from autocompact.memory.judging import judge
 from autocompact.memory.paths import project_of
 from autocompact.memory.report import Month, write_report
 from autocompact.memory.sessions import Places, SessionPolicy, SessionRun, compact_session_now, newest_session
-from autocompact.memory.upkeep import LAYERS, FileChange, Layer, run_upkeep
+from autocompact.memory.upkeep import LAYERS, FileChange, Layer, combined, run_upkeep
 from autocompact.ports import Model
 from autocompact.settings import (
     Settings,
@@ -66,6 +67,12 @@ class Told:
     text: str
     members: dict[str, Any] = field(default_factory=dict[str, Any])
     summary: str = ""
+
+
+def layers_of(*, observations: bool, tasks: bool) -> Sequence[Layer]:
+    """The layers that were asked for, in the order in which they run."""
+    wanted: dict[Layer, bool] = {"observations": observations, "tasks": tasks}
+    return [layer for layer, is_wanted in wanted.items() if is_wanted]
 
 
 def everything(folder: Path, *, session: str | None, report: str | None, dry_run: bool) -> Asked:
@@ -194,3 +201,15 @@ async def _closed(asked: Asked, settings: Settings) -> SessionRun | None:
     finally:
         if model is not None:
             await model.aclose()
+
+
+def show(asked: Asked, told: Sequence[Told], *, as_json: bool) -> bool:
+    """Say what every step did; True if it changed files, or would."""
+    changes = combined(change for each in told for change in each.changes)
+    if as_json:
+        deliver([memory.document(asked.folder, [each.members for each in told], changes=changes)], None)
+    else:
+        summaries = [f"{each.summary}\n".encode() for each in told if each.summary and not asked.dry_run]
+        deliver([*summaries, *(change.diff().encode() for change in changes if asked.dry_run)], None)
+        tell("\n".join(each.text for each in told))
+    return bool(changes)

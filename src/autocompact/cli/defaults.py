@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from autocompact.cli.models import Asked
+from autocompact.cli.model_options import Asked
+from autocompact.core.windows import DEFAULT_WINDOW, window_for
+from autocompact.sessions import Session
+from autocompact.settings import Loaded, Settings, load_settings, memory_folder_of, window_of
 from autocompact.stores.naming import StorePlace, store_place
 from autocompact.ui.terminal.output import tell
-
-if TYPE_CHECKING:
-    from autocompact.sessions import Session
-    from autocompact.settings import Loaded, Settings
 
 _TOLD, _SETTINGS = "autocompact.settings.warning", "autocompact.settings"
 
@@ -29,8 +27,6 @@ def loaded(folder: Path | None = None, *, options: Mapping[str, tuple[str, objec
     Raises:
         InvalidInput: a value in them cannot be used.
     """
-    from autocompact.settings import load_settings
-
     found = load_settings(folder, options=options)
     context = click.get_current_context(silent=True)
     told: dict[str, object] = context.meta if context else {}
@@ -64,15 +60,11 @@ def window(given: int | None, session: Session) -> int | None:
     """
     if given is not None:
         return given
-    from autocompact.settings import window_of
-
     return window_of(settings().models, model=session.model, recorded=session.window)
 
 
 def window_source(window: int, session: Session) -> str:
     """Source of the figure of a window, in brackets, to be shown after it; "" where the user gave it."""
-    from autocompact.core.windows import DEFAULT_WINDOW, window_for
-
     if window == session.window:
         return " (from the session)"
     known = window_for(session.model)
@@ -93,7 +85,6 @@ def memory_folders() -> tuple[Path, ...]:
     """The memory folders that conversations may have entries in: that of the settings or the project, and the user's."""
     from autocompact.history.paths import data_folder
     from autocompact.memory.paths import IN_DATA_FOLDER
-    from autocompact.settings import memory_folder_of
 
     found = (memory_folder_of(settings()), data_folder() / IN_DATA_FOLDER)
     return tuple(dict.fromkeys(folder.absolute() for folder in found))

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
+from typing import assert_never
 
+import msgspec
+
+from autocompact.cli.compact_options import Format
 from autocompact.cli.usages import as_json
 from autocompact.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from autocompact.history.recorded import Compacted
-    from autocompact.sessions import FileAttachment
-
-Format: TypeAlias = Literal["markdown", "openai", "anthropic", "claude-code", "json"]
+from autocompact.history.recorded import Compacted
+from autocompact.sessions import (
+    FileAttachment,
+    files_in_work,
+    render_chat_json,
+    render_markdown,
+    write_claude_code,
+)
+from autocompact.wire.request import export_messages
 
 
 def export(
@@ -30,8 +36,6 @@ def export(
     Raises:
         InvalidInput: the session cannot be written in this form.
     """
-    from autocompact.sessions import render_chat_json, render_markdown
-
     messages = compacted.after.messages
     match format:
         case "markdown":
@@ -52,8 +56,6 @@ def export(
 
 def attached(compacted: Compacted, format: Format) -> Sequence[FileAttachment]:
     """The files in work that Claude Code's form attaches, as far as there is space for them."""
-    from autocompact.sessions import files_in_work
-
     session, record = compacted.session, compacted.record
     if format != "claude-code" or session.format != "claude_code" or record is None:
         return ()
@@ -67,8 +69,6 @@ def attached(compacted: Compacted, format: Format) -> Sequence[FileAttachment]:
 
 
 def _claude_code(compacted: Compacted, source: Path, *, files: Sequence[FileAttachment]) -> Iterable[bytes]:
-    from autocompact.sessions import write_claude_code
-
     if compacted.session.format != "claude_code":
         raise InvalidInput(
             f"--format claude-code goes on from a session of Claude Code, this one is {compacted.session.format}: "
@@ -86,10 +86,6 @@ def _claude_code(compacted: Compacted, source: Path, *, files: Sequence[FileAtta
 
 def _json(compacted: Compacted) -> bytes:
     """The contract of compact.schema.json."""
-    import msgspec
-
-    from autocompact.wire.request import export_messages
-
     receipt, session = compacted.receipt, compacted.session
     figures = (
         "tokens_before tokens_after bytes_before bytes_after rung stated referenced missing seconds counter notes"

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from autocompact.cli.defaults import database
 from autocompact.cli.running import run
 from autocompact.cli.sources import deliver
-from autocompact.cli.store import db_option, json_option
+from autocompact.cli.store_options import db_option, json_option
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput
+from autocompact.history import database_path
+from autocompact.stores import doctor as doctors
+from autocompact.stores.backup import back_up
+from autocompact.stores.doctor import Examination
 from autocompact.stores.naming import ServerUrl, StorePlace
+from autocompact.stores.server_doctor import examine_server
 from autocompact.ui.terminal.output import display, progress, tell
-
-if TYPE_CHECKING:
-    from autocompact.stores.doctor import Examination
+from autocompact.ui.text import visible
 
 HEALTHY, ILL = 0, 1
 
@@ -44,10 +47,6 @@ def doctor(*, deep: bool, seal: bool, rescue: Path | None, as_json: bool, db: St
     one that cannot be read stands a note. What was lost is listed; the damaged file stays as it is. Exit codes: 0 nothing is
     lost, 1 something is, 2 there is no new file.
     """
-    from autocompact.history import database_path
-    from autocompact.stores import doctor as doctors
-    from autocompact.stores.server_doctor import examine_server
-
     if rescue is not None:
         if seal or deep:
             raise InvalidInput("--rescue makes a new file of what can be read: leave --seal and --deep out")
@@ -65,11 +64,8 @@ def doctor(*, deep: bool, seal: bool, rescue: Path | None, as_json: bool, db: St
 
 
 def _rescued(source: Path, target: Path, *, as_json: bool) -> int:
-    from dataclasses import asdict
-
     from autocompact.history.archive import encode
     from autocompact.stores.rescue import rescue
-    from autocompact.ui.text import visible
 
     with progress(f"Reading {source}"):
         rescued = run(rescue(source, target))
@@ -98,8 +94,6 @@ def backup(file: Path, *, overwrite: bool, db: StorePlace | None) -> None:
 
     The copy is one file, for you alone; `--db FILE` opens it. It is there whole and checked, or not at all.
     """
-    from autocompact.stores.backup import back_up
-
     source = _file(db)
     with progress(f"Copying {source}"):
         found = back_up(source, file, overwrite=overwrite)
@@ -107,8 +101,6 @@ def backup(file: Path, *, overwrite: bool, db: StorePlace | None) -> None:
 
 
 def _file(given: StorePlace | None) -> Path:
-    from autocompact.history import database_path
-
     place = database(given) or database_path()
     if isinstance(place, ServerUrl):
         raise InvalidInput(
@@ -125,8 +117,6 @@ def _figures(found: Examination) -> str:
 
 
 def _lines(found: Examination) -> Iterator[str]:
-    from autocompact.ui.text import visible
-
     yield click.style(f"{found.place}: {_figures(found)}", bold=True)
     for finding in found.findings:
         yield f"{finding.level:<8} {finding.check}: {visible(finding.where)}: {visible(finding.what)}"
@@ -136,8 +126,6 @@ def _lines(found: Examination) -> Iterator[str]:
 
 
 def _document(found: Examination) -> bytes:
-    from dataclasses import asdict
-
     from autocompact.history.archive import encode
 
     findings = [asdict(finding) for finding in found.findings]

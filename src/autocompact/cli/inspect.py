@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
-from autocompact.cli import defaults
-from autocompact.cli.sources import Source, deliver, opened
+from autocompact.cli.sources import deliver, opened
 from autocompact.cli.values import count, session_argument
-from autocompact.ui.terminal.output import display, progress, width
-
-if TYPE_CHECKING:
-    from autocompact.history.recorded.inspecting import Inspection
+from autocompact.ui.terminal.output import display, width
 
 
 @click.command()
@@ -34,7 +29,7 @@ def inspect(session: str, *, as_json: bool, through: int | None, window: int | N
 
     What the recording program compacted itself has left the context; --through shows the time before.
     """
-    from autocompact.cli.survey import as_document, survey
+    from autocompact.cli.survey import as_document, inspected, survey
 
     with opened(session) as source:
         inspection = inspected(source, through=through, window=window)
@@ -42,16 +37,3 @@ def inspect(session: str, *, as_json: bool, through: int | None, window: int | N
         deliver([as_document(inspection)], None)
     else:
         display(survey(inspection, source.name, width=width(sys.stdout)))
-
-
-def inspected(source: Source, *, through: int | None, window: int | None) -> Inspection:
-    """The session of ``source``, looked at."""
-    from autocompact.cli.counting import watched
-    from autocompact.history.recorded.inspecting import inspect_session
-    from autocompact.models.vocabulary import default_counter
-
-    with progress(f"Reading {source.name}") as work:
-        session = source.read()
-        counter = watched(default_counter(session.model), session, work=work)
-        tokens = defaults.window(window, session)
-        return inspect_session(session, counter=counter, through=through, window=tokens)

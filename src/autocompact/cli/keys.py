@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -12,16 +12,13 @@ from autocompact.cli.defaults import settings
 from autocompact.cli.running import run
 from autocompact.cli.sources import deliver
 from autocompact.cli.values import count, store_option
-from autocompact.core.access import MICROS, SCOPES, USUAL_SCOPES, Allowance
+from autocompact.core.access import MICROS, SCOPES, USUAL_SCOPES, AccessKey, Allowance, Period, Spent
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput
 from autocompact.history.archive import encode
+from autocompact.stores.access import AccessKeys, Note
 from autocompact.stores.naming import IN_MEMORY, StorePlace, is_there
 from autocompact.ui.terminal.output import display, tell
-
-if TYPE_CHECKING:
-    from autocompact.core.access import AccessKey, Period, Spent
-    from autocompact.stores.access import AccessKeys, Note
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., None])
@@ -153,7 +150,6 @@ def show_log(*, limit: int, db: StorePlace | None, as_json: bool) -> None:
 
 def _ask(question: Callable[[AccessKeys], Awaitable[T]], *, db: StorePlace | None, make: bool = False) -> T:
     from autocompact.settings import gateway_database_of
-    from autocompact.stores.access import AccessKeys
     from autocompact.stores.opening import open_store
 
     place = db or gateway_database_of(settings())

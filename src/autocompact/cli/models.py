@@ -1,58 +1,20 @@
-"""The options that name a model."""
+"""The model that the options of a command name."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
+from typing import Unpack
 
 import click
 
+from autocompact.cli.model_options import PROVIDERS, Asked
 from autocompact.errors import InvalidInput
+from autocompact.ports import Model
 from autocompact.ui.terminal.output import tell
-
-if TYPE_CHECKING:
-    from autocompact.ports import Model
-
-F = TypeVar("F", bound=Callable[..., None])
 
 _OFFLINE = "offline"
 _TOLD = "autocompact.cli.models"
 """In the context of the command: the family of which it was said that nobody offers it."""
-_PROVIDERS = "OPENAI_BASE_URL, ANTHROPIC_API_KEY, OPENAI_API_KEY or OLLAMA_HOST"
-
-
-class Asked(TypedDict):
-    """The options."""
-
-    model: str | None
-    base_url: str | None
-    api_key_env: str | None
-
-
-def model_options(command: F) -> F:
-    """``--model``, ``--base-url`` and ``--api-key-env``."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-_OPTIONS = (
-    click.option(
-        "--model",
-        metavar="NAME",
-        help=f"Let this model write the summaries; what is summarised is sent to it. Found by {_PROVIDERS} unless "
-        "--base-url is given; anthropic:NAME, openai:NAME and ollama:NAME choose the provider, offline asks none.  [default: compaction.summaryModel of the settings, else offline]",
-    ),
-    click.option(
-        "--base-url",
-        metavar="URL",
-        help="Address of a server with OpenAI's API, or with Anthropic's for anthropic:NAME. Keys of the environment are not sent to it.",
-    ),
-    click.option(
-        "--api-key-env", metavar="VAR", help="Environment variable that holds the key for the model."
-    ),
-)
 
 
 def chosen_model(**asked: Unpack[Asked]) -> Model | None:
@@ -106,6 +68,6 @@ def _known(name: str, *, key: str | None) -> Model | None:
         told[_TOLD] = name
     elif model is None:
         raise InvalidInput(
-            f"no provider is known for the model {name!r}: set {_PROVIDERS}, or give --base-url"
+            f"no provider is known for the model {name!r}: set {PROVIDERS}, or give --base-url"
         )
     return model

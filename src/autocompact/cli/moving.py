@@ -6,7 +6,7 @@ import click
 
 from autocompact.cli.defaults import database
 from autocompact.cli.running import run
-from autocompact.cli.store import db_option
+from autocompact.cli.store_options import db_option
 from autocompact.cli.values import store_option
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from autocompact.ports import Workers
+from autocompact.settings import Settings
 from autocompact.stores.naming import IN_MEMORY, ServerUrl, store_place
-
-if TYPE_CHECKING:
-    from autocompact.ports import Workers
-    from autocompact.settings import Settings
 
 
 def workers_of(settings: Settings) -> Workers | None:

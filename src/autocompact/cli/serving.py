@@ -6,17 +6,19 @@ import logging
 import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from autocompact.cli.queued import workers_of
 from autocompact.errors import InvalidInput
+from autocompact.gateway import Gateway
+from autocompact.gateway.from_settings import open_gateway
+from autocompact.gateway.mounting import Application
+from autocompact.gateway.running import announced, found
+from autocompact.gateway.server import address_of, listening, run, served
 from autocompact.runtime.extras import install_command
+from autocompact.settings import Loaded, Settings, gateway_database_of
+from autocompact.settings.schedule import schedule_of
 from autocompact.stores.naming import ServerUrl
 from autocompact.ui.terminal.output import tell
-
-if TYPE_CHECKING:
-    from autocompact.gateway import Gateway
-    from autocompact.gateway.mounting import Application
-    from autocompact.settings import Loaded, Settings
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _LOGS = ("autocompact", "uvicorn.error")
@@ -96,13 +98,6 @@ def serve_gateway(load: Callable[[], Loaded]) -> None:
         StoreError: the database cannot be used.
         KeyboardInterrupt: it was SIGINT.
     """
-    from autocompact.cli.queued import workers_of
-    from autocompact.gateway.from_settings import open_gateway
-    from autocompact.gateway.running import announced, found
-    from autocompact.gateway.server import address_of, listening, run, served
-    from autocompact.settings import gateway_database_of
-    from autocompact.settings.schedule import schedule_of
-
     settings = load().settings
     host, port = settings.gateway.host, settings.gateway.port
     if there := found(host, port):

@@ -10,17 +10,15 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar
+from typing import BinaryIO, TextIO, TypeVar
 
 from autocompact.cli.guard import drop_output, refusal
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.runtime.files import make_folder, replace_file
+from autocompact.sessions import Session
 from autocompact.stores.naming import StorePlace
 from autocompact.ui.terminal.output import tell
 from autocompact.ui.text import visible
-
-if TYPE_CHECKING:
-    from autocompact.sessions import Session
 
 T = TypeVar("T")
 

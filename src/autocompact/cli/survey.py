@@ -1,4 +1,4 @@
-"""Output of ``autocompact inspect``: as text with small charts, and as JSON."""
+"""Inspection of a session, and the output of ``autocompact inspect``: as text with small charts, and as JSON."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from dataclasses import replace
 import click
 import msgspec
 
+from autocompact.cli.counting import watched
+from autocompact.cli.defaults import window as default_window
 from autocompact.cli.defaults import window_source
+from autocompact.cli.sources import Source
 from autocompact.cli.usages import OUTSIDE_IS, as_json, garbled, in_log, reported
 from autocompact.core.plurals import plural
 from autocompact.core.redacted import edited
 from autocompact.core.references import reference
-from autocompact.history.recorded.inspecting import Inspection, Repeat, Share
+from autocompact.history.recorded.inspecting import Inspection, Repeat, Share, inspect_session
+from autocompact.models.vocabulary import default_counter
 from autocompact.sessions import LABELS
 from autocompact.ui.charts import bar, columns, marks, spread
+from autocompact.ui.terminal.output import progress
 from autocompact.ui.text import visible
 
 _HEIGHT = 6
@@ -24,6 +29,15 @@ _AXIS = 10
 _ROWS = 10
 _BAR = 12
 _FIGURES = 18
+
+
+def inspected(source: Source, *, through: int | None, window: int | None) -> Inspection:
+    """The session of ``source``, looked at."""
+    with progress(f"Reading {source.name}") as work:
+        session = source.read()
+        counter = watched(default_counter(session.model), session, work=work)
+        tokens = default_window(window, session)
+        return inspect_session(session, counter=counter, through=through, window=tokens)
 
 
 def survey(inspection: Inspection, name: str, *, width: int) -> str:

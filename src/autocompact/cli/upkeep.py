@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
@@ -15,10 +15,6 @@ from autocompact.cli.process import process_of
 from autocompact.cli.sources import deliver
 from autocompact.errors import InvalidInput
 from autocompact.ui.terminal.output import tell
-
-if TYPE_CHECKING:
-    from autocompact.cli.compressing import Asked, Told
-    from autocompact.memory.upkeep import Layer
 
 DONE, NOTHING_TO_DO = 0, 3
 
@@ -92,35 +88,20 @@ def compress_context(
     All files of a step change together or none does; what was there before is in backups/. A second run changes nothing.
     """
     where = _folder(folder)
-    layers = _layers(observations=observations, tasks=tasks)
     if schedule is not None:
-        _check_alone(bool(layers or every or dry_run), report, session)
+        _check_alone(observations or tasks or every or dry_run, report, session)
         return _printed(schedule, where, as_json=as_json)
-    if not (every or layers) and report is None and session is None:
+    if not (every or observations or tasks) and report is None and session is None:
         raise InvalidInput(
             "say what to do: --session-now, --observations, --tasks, --all, --report or --print-schedule"
         )
-    from autocompact.cli.compressing import Asked, carried_out, everything
+    from autocompact.cli.compressing import Asked, carried_out, everything, layers_of, show
 
+    layers = layers_of(observations=observations, tasks=tasks)
     asked = Asked(folder=where, session=session, layers=layers, report=report, dry_run=dry_run)
     if every:
         asked = everything(where, session=session, report=report, dry_run=dry_run)
-    return _told(asked, carried_out(asked), as_json=as_json)
-
-
-def _told(asked: Asked, told: Sequence[Told], *, as_json: bool) -> int:
-    """Say what every step did; the exit code."""
-    from autocompact.cli import memory
-    from autocompact.memory.upkeep import combined
-
-    changes = combined(change for each in told for change in each.changes)
-    if as_json:
-        deliver([memory.document(asked.folder, [each.members for each in told], changes=changes)], None)
-    else:
-        summaries = [f"{each.summary}\n".encode() for each in told if each.summary and not asked.dry_run]
-        deliver([*summaries, *(change.diff().encode() for change in changes if asked.dry_run)], None)
-        tell("\n".join(each.text for each in told))
-    return DONE if changes else NOTHING_TO_DO
+    return DONE if show(asked, carried_out(asked), as_json=as_json) else NOTHING_TO_DO
 
 
 @click.command()
@@ -143,11 +124,6 @@ def observe(text: str, *, why: str, same_as: str, folder: Path | None, as_json: 
         deliver([memory.observed_document(observed, where)], None)
     else:
         tell(memory.observed_text(observed, where))
-
-
-def _layers(*, observations: bool, tasks: bool) -> Sequence[Layer]:
-    wanted: dict[Layer, bool] = {"observations": observations, "tasks": tasks}
-    return [layer for layer, is_wanted in wanted.items() if is_wanted]
 
 
 def _check_alone(*others: object) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from autocompact.core.plurals import plural
-
-if TYPE_CHECKING:
-    from autocompact.history.recorded.usage import ContextUsage
-    from autocompact.sessions import Session
+from autocompact.history.recorded.usage import ContextUsage
+from autocompact.sessions import Session
 
 OUTSIDE_IS = "system prompt, tool schemas, attachments"
 """What a request carries that the log does not hold."""

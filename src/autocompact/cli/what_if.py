@@ -17,7 +17,7 @@ from autocompact.cli import defaults
 from autocompact.cli.comparing import LEGEND, advice, course_chart, heading, table
 from autocompact.cli.running import quieted
 from autocompact.cli.sources import check_out, deliver, opened
-from autocompact.cli.store import json_option
+from autocompact.cli.store_options import json_option
 from autocompact.cli.values import complete_file, count, session_name
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput, UnreadableSession

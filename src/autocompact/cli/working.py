@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import AsyncExitStack
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,12 +12,8 @@ from autocompact.cli.queued import server_of
 from autocompact.cli.running import run
 from autocompact.errors import InvalidInput
 from autocompact.runtime.extras import install_command
-from autocompact.stores.naming import ServerUrl
+from autocompact.settings import Settings
 from autocompact.ui.terminal.output import tell
-
-if TYPE_CHECKING:
-    from autocompact.jobs.work import Work
-    from autocompact.settings import Settings
 
 _SECONDS = click.FloatRange(min=0, min_open=True)
 
@@ -69,14 +62,14 @@ def worker(*, db: str | None, concurrency: int, drain_seconds: float, stalled_af
 async def _worked(
     settings: Settings, *, concurrency: int, drain_seconds: float, stalled_seconds: float
 ) -> None:
-    from autocompact.cli.serving import logs_shown
-
     url = server_of(settings)
     if url is None:
         raise InvalidInput(
             "a worker needs a store on a PostgreSQL server: --db postgresql://…, or the setting gateway.db"
         )
     _installed()
+    from autocompact.cli.serving import logs_shown
+    from autocompact.cli.worker_job import work_of
     from autocompact.jobs.running import run_worker
 
     with logs_shown("procrastinate"):
@@ -92,38 +85,6 @@ async def _worked(
                 stalled_seconds=stalled_seconds,
                 begins=lambda: tell(f"Working for {url}"),
             )
-
-
-def work_of(settings: Settings, url: ServerUrl) -> Work:
-    """The work that the settings describe, on the store at ``url``.
-
-    Raises:
-        InvalidInput: a token file or a model that is not there.
-        StoreUnavailable: the server cannot be reached.
-    """
-    from autocompact.gateway.config import Config
-    from autocompact.gateway.from_settings import access_tokens, summaries_of
-    from autocompact.gateway.retention import days_of
-    from autocompact.jobs.work import Work
-    from autocompact.settings import gateway_mode_of, mode_of
-    from autocompact.settings.schedule import schedule_of
-    from autocompact.stores.namespace_key import key_of
-    from autocompact.stores.postgres import PostgresStore
-
-    gateway, key = settings.gateway, key_of(url)
-    config = Config(
-        upstreams={}, namespace_key=key, mode=gateway_mode_of(settings), unpriced_mode=mode_of(settings)
-    )
-    file = gateway.access_token_file
-    tokens = access_tokens(Path(file)) if file else ()
-    return Work(
-        store=PostgresStore(url),
-        mode=config.mode_for,
-        windows=settings.models.windows,
-        summaries=summaries_of(settings.compaction.summary_model, os.environ),
-        days=days_of(tokens, usual=gateway.expire_after_days, namespace_key=key),
-        schedule=schedule_of(settings),
-    )
 
 
 def _installed() -> None:

@@ -14,18 +14,19 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 from urllib.request import ProxyHandler, build_opener
 
 from autocompact.core.plurals import plural
 from autocompact.core.redaction import redact
 from autocompact.errors import InvalidInput
+from autocompact.gateway.clients import Launch, Where, launch_of
+from autocompact.gateway.from_settings import open_gateway
+from autocompact.gateway.running import address as address_at
+from autocompact.gateway.running import found as running_at
+from autocompact.gateway.server import run, running
 from autocompact.runtime.files import replace_file
+from autocompact.settings import Loaded, Settings
 from autocompact.ui.terminal.output import tell
-
-if TYPE_CHECKING:
-    from autocompact.gateway.clients import Launch
-    from autocompact.settings import Loaded, Settings
 
 _SECONDS = 2.0
 _OWN = "http://127.0.0.1:PORT"
@@ -47,10 +48,8 @@ def inherited(loaded: Loaded, *, environ: Mapping[str, str] | None = None) -> di
     Raises:
         InvalidInput: ``OPENAI_BASE_URL`` does not end in /v1, so that there is no base address before it.
     """
-    from autocompact.gateway.running import address
-
     given = os.environ if environ is None else environ
-    own = address(loaded.settings.gateway.host, loaded.settings.gateway.port)
+    own = address_at(loaded.settings.gateway.host, loaded.settings.gateway.port)
     found: dict[str, tuple[str, object]] = {}
     for provider, name in (("openai", "OPENAI_BASE_URL"), ("anthropic", "ANTHROPIC_BASE_URL")):
         path = f"gateway.upstreams.{provider}"
@@ -72,13 +71,11 @@ def shown(settings: Settings, command: Sequence[str], *, join: bool) -> str:
     Raises:
         InvalidInput: the client's requests cannot come through a gateway.
     """
-    from autocompact.gateway.running import found
-
-    running = found(settings.gateway.host, settings.gateway.port) if join else None
-    launch = _launch(command, address=running or _OWN, folder=Path(_FOLDER))
+    at = running_at(settings.gateway.host, settings.gateway.port) if join else None
+    launch = _launch(command, address=at or _OWN, folder=Path(_FOLDER))
     lines = [
         f"client   {launch.client or 'none that wrap knows: it gets the variables of the official SDKs'}",
-        f"gateway  {running or f'one of its own, which ends with the command ({_OWN})'}",
+        f"gateway  {at or f'one of its own, which ends with the command ({_OWN})'}",
         f"command  {shlex.join(launch.command)}",
         *(f"set      {name}={_visible(name, value)}" for name, value in sorted(launch.variables.items())),
         *(f"file     {Path(_FOLDER) / name}, removed afterwards" for name in launch.files),
@@ -106,13 +103,9 @@ def wrapped(settings: Settings, command: Sequence[str], *, join: bool) -> int:
             opened.
         StoreError: the gateway's database cannot be used.
     """
-    from autocompact.gateway.from_settings import open_gateway
-    from autocompact.gateway.running import found
-    from autocompact.gateway.server import run, running
-
     with TemporaryDirectory(prefix="autocompact-wrap-") as name:
         folder = Path(name)
-        if join and (address := found(settings.gateway.host, settings.gateway.port)):
+        if join and (address := running_at(settings.gateway.host, settings.gateway.port)):
             launch = _launch(command, address=address, folder=folder)
             return run(_exit_code(launch, address=address, folder=folder))
         _launch(command, address=_OWN, folder=folder)  # so that nothing is opened for what cannot be
@@ -132,8 +125,6 @@ def wrapped(settings: Settings, command: Sequence[str], *, join: bool) -> int:
 
 
 def _launch(command: Sequence[str], *, address: str, folder: Path) -> Launch:
-    from autocompact.gateway.clients import Where, launch_of
-
     launch = launch_of(
         command, Where(address=address, environment=os.environ, home=Path.home(), folder=folder)
     )

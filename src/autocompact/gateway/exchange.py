@@ -6,17 +6,15 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote
 
+import aiohttp
 import msgspec
 
 from autocompact.core.messages import Dialect
 from autocompact.errors import AutocompactError, log_data
 from autocompact.gateway.config import Provider
-
-if TYPE_CHECKING:
-    import aiohttp
 
 Header: TypeAlias = tuple[bytes, bytes]
 Scope: TypeAlias = Mapping[str, Any]

@@ -12,8 +12,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
+import aiohttp
 import msgspec
 from msgspec import Raw
 
@@ -23,9 +23,6 @@ from autocompact.gateway.native import holds_compaction
 from autocompact.gateway.relay import inflater
 from autocompact.wire import Request, json
 from autocompact.wire.sse import Payloads
-
-if TYPE_CHECKING:
-    import aiohttp
 
 _NULL = Raw(b"null")
 _KINDS = ("compaction", "compaction_summary")

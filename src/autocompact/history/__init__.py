@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from autocompact.history.export_format import ExportFormat
     from autocompact.history.incoming import Incoming, read_incoming
     from autocompact.history.library import (
         CompactedKept,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
         opened,
         session_library,
     )
-    from autocompact.history.outgoing import ExportFormat, render
+    from autocompact.history.outgoing import render
     from autocompact.history.paths import database_path
 
 __all__ = [
@@ -53,7 +54,7 @@ __all__ = [
 _WHERE = {
     "Incoming": "incoming",
     "read_incoming": "incoming",
-    "ExportFormat": "outgoing",
+    "ExportFormat": "export_format",
     "render": "outgoing",
     "database_path": "paths",
 }

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, TypeAlias, assert_never
+from typing import assert_never
 
 import msgspec
 
 from autocompact.compaction.repair import repair
 from autocompact.core.messages import Message
 from autocompact.history.archive import Archive, write_archive
+from autocompact.history.export_format import ExportFormat
 from autocompact.sessions import render_chat_json, render_markdown
 from autocompact.wire import export_messages
-
-ExportFormat: TypeAlias = Literal["json", "jsonl", "openai", "anthropic", "markdown"]
 
 
 def render(archive: Archive, format: ExportFormat) -> Iterable[bytes]:

@@ -15,20 +15,17 @@ import logging
 import threading
 import zlib
 from collections import Counter as Occurrences
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 
 from autocompact.core.factors import vocabulary_of
 from autocompact.core.strides import STRIDE, strides
 from autocompact.core.tokens import Counter, Estimator
 from autocompact.errors import InvalidInput
 from autocompact.models.published import PUBLISHED, ranks_of_lines
-
-if TYPE_CHECKING:
-    import tiktoken
 
 Name: TypeAlias = Literal[
     "o200k_base", "cl100k_base", "qwen", "qwen3.5", "deepseek", "tekken", "llama3", "llama4"
@@ -43,6 +40,16 @@ _unusable: set[str] = set()
 _lock = threading.Lock()
 
 
+class Encoding(Protocol):
+    """What is used of a `tiktoken.Encoding`; tiktoken is imported where a vocabulary is loaded."""
+
+    name: str
+
+    def encode_ordinary(self, text: str, /) -> Sequence[int]:
+        """Tokens of ``text``, with special tokens as the plain text they are."""
+        ...
+
+
 class ExactCounter:
     """Counts as the tokenizer does. Special tokens in a text (``<|endoftext|>``) count as the plain text they are.
 
@@ -52,7 +59,7 @@ class ExactCounter:
     interpreter's lock, so a count in another thread holds nobody up.
     """
 
-    def __init__(self, encoding: tiktoken.Encoding) -> None:
+    def __init__(self, encoding: Encoding) -> None:
         self.name: str = encoding.name
         self._encode = encoding.encode_ordinary
 

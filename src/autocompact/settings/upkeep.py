@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from autocompact.core.prices import Price
 from autocompact.core.windows import window_for
 from autocompact.errors import InvalidInput
 from autocompact.history.paths import data_folder, database_path
+from autocompact.memory.documents.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
 from autocompact.settings.values import Models, Settings
 from autocompact.stores.naming import IN_MEMORY, StorePlace, store_place
-
-if TYPE_CHECKING:
-    from autocompact.memory.documents.policy import UpkeepPolicy
 
 
 def upkeep_policy_of(settings: Settings) -> UpkeepPolicy:
     """The figures of the layers; a layer is off where its trigger or compaction as a whole is."""
-    # most commands have nothing to do with memory files, whose packages take a tenth of the time of a short one
-    from autocompact.memory.documents.policy import ObservationPolicy, TaskPolicy, UpkeepPolicy
-
     compaction = settings.compaction
     age, archive = compaction.triggers.observation_age, compaction.triggers.task_archive
     return UpkeepPolicy(

@@ -21,9 +21,10 @@ import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 
 import msgspec
+from aiohttp import web
 
 from autocompact.core.messages import Dialect
 from autocompact.core.tokens import Counter, Estimator
@@ -47,9 +48,6 @@ from autocompact.testing.provider_refusals import (
 )
 from autocompact.testing.provider_responses import Responses
 from autocompact.testing.provider_script import Answer, Json, Received, Recorded, Reply, Rule, Script, within
-
-if TYPE_CHECKING:
-    from aiohttp import web
 
 __all__ = ["Answer", "FakeProvider", "FaultKind", "Flavour", "Received", "Recorded", "Reply", "Script"]
 
@@ -165,8 +163,6 @@ class FakeProvider:
         return f"{self.url}/v1"
 
     async def __aenter__(self) -> Self:
-        from aiohttp import web
-
         app = web.Application(client_max_size=1 << 30)
         for path, api in (
             ("/chat/completions", Chat()),
@@ -398,8 +394,6 @@ class FakeProvider:
         return Answer(text=reply) if isinstance(reply, str) else reply
 
     async def _list_models(self, request: web.Request) -> web.StreamResponse:
-        from aiohttp import web
-
         given = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
         given = request.headers.get("x-api-key") or given
         if self._api_key is not None and given != self._api_key:
@@ -428,8 +422,6 @@ def _object(raw: bytes) -> Json | None:
 
 
 def _refused(refusal: Refusal) -> web.StreamResponse:
-    from aiohttp import web
-
     return web.Response(
         status=refusal.status,
         body=msgspec.json.encode(refusal.body),
@@ -439,8 +431,6 @@ def _refused(refusal: Refusal) -> web.StreamResponse:
 
 
 def _recorded(reply: Recorded) -> web.StreamResponse:
-    from aiohttp import web
-
     headers = {"Content-Type": reply.content_type, **(reply.headers or {})}
     return web.Response(status=reply.status, body=reply.body, headers=headers)
 

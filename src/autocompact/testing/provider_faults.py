@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
+
+from aiohttp import web
 
 from autocompact.core.messages import Dialect
 from autocompact.testing.provider_refusals import Flavour, Refusal, error, overflow
 from autocompact.testing.provider_script import Answer
-
-if TYPE_CHECKING:
-    from aiohttp import web
 
 FaultKind: TypeAlias = Literal[
     "rate_limit",
@@ -154,8 +153,6 @@ class Sending:
         self, pieces: Sequence[bytes], *, content_type: str, stream_error: bytes = b""
     ) -> web.StreamResponse:
         """Send the pieces of a 200 response."""
-        from aiohttp import web
-
         kind = self.fault.kind if self.fault else ""
         if kind in ("silent", "reset"):
             return await self._nothing(kind)
@@ -174,8 +171,6 @@ class Sending:
         return response
 
     async def _nothing(self, kind: str) -> web.StreamResponse:
-        from aiohttp import web
-
         if kind == "silent":
             await self.closing.wait()
         self._hang_up()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
 from autocompact.compaction.ladder import SummaryReply, SummaryRequest
 from autocompact.compaction.modes import DEFAULT, Mode
@@ -17,8 +17,7 @@ from autocompact.models.skills import load_skill
 from autocompact.ports import Clock, Model
 from autocompact.sessions import Session
 
-if TYPE_CHECKING:
-    from autocompact.engine.summariser import Summariser
+Summarise: TypeAlias = Callable[[SummaryRequest], Awaitable[SummaryReply]]
 
 _NO_MEMORY: Mapping[str, str] = {}
 
@@ -59,14 +58,14 @@ async def compact_with(
     if options.summary is not None:
         raise InvalidInput("a summary is given: leave it out, or the model")
     plan = plan_session(session, options, counter=counter, clock=clock)
-    summariser = _summariser(model, mode=mode, counter=counter, decisions=decisions, memory=memory)
-    reply = await _reply(summariser, plan.request, fallback=fallback)
+    summarise = _summarise_with(model, mode=mode, counter=counter, decisions=decisions, memory=memory)
+    reply = await _reply(plan.request, summarise=summarise, name=model.name, fallback=fallback)
     return finish_session(plan, reply, clock=clock)
 
 
-def _summariser(
+def _summarise_with(
     model: Model, *, mode: Mode, counter: Counter, decisions: str, memory: Mapping[str, str]
-) -> Summariser:
+) -> Summarise:
     # the engine takes longer to load than a session to compact, and without a model nothing needs it
     from autocompact.engine.summariser import Summariser, memory_told
 
@@ -81,17 +80,16 @@ def _summariser(
         output_tokens=mode.output_tokens,
         decisions=redact(decisions),
         memory=memory_told(memory, window=window),
-    )
+    ).summarise
 
 
 async def _reply(
-    summariser: Summariser, request: SummaryRequest | None, *, fallback: bool
+    request: SummaryRequest | None, *, summarise: Summarise, name: str, fallback: bool
 ) -> SummaryReply | None:
     if request is None:
         return None
-    name = summariser.model.name
     try:
-        reply = await summariser.summarise(request)
+        reply = await summarise(request)
         if reply.problem:
             raise ModelUnavailable(f"the summary of {name!r} is of no use: {reply.problem}")
     except ModelError as error:
