@@ -309,6 +309,28 @@ def test_a_line_of_a_document_is_no_comment() -> None:
     assert entry.text == "edited — now `**Goal:** Retry the upload.`, `- Never twice at once.`"
 
 
+def test_prose_of_a_document_is_told_in_whole_sentences() -> None:
+    new = """\
+> and dropped it. The endpoint takes three fields, of which the controller
+> reads one. Nothing else is written by this call.
+| `mode` | string |
+"""
+    (entry,) = _changes(_edit("", new, path="docs/modes.md"))
+    assert entry.text == (
+        "edited — now “The endpoint takes three fields, of which the controller reads one.”, "
+        "“Nothing else is written by this call.”, `| `mode` | string |`"
+    )
+
+
+def test_prose_in_a_docstring_is_told_in_whole_sentences() -> None:
+    (entry,) = _changes(
+        _edit(
+            "", "    the last one. Preview first and read the services\n    in the plan before you apply.\n"
+        )
+    )
+    assert entry.text == "edited — now “Preview first and read the services in the plan before you apply.”"
+
+
 def test_a_module_is_told_only_where_nothing_in_it_is() -> None:
     (entry,) = _changes(_edit("", "defmodule Web.Trace do\n  def open(x), do: x\nend\n", path="trace.ex"))
     assert entry.text == "edited — + open()"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from autocompact.core.redaction import redact
 from autocompact.ledger.entries import FOLLOWS, Entry
 from autocompact.ledger.rendering import LONGEST_ALONE, render, told_alone
@@ -15,6 +17,13 @@ def test_a_line_that_explains_two_names_is_shown_once() -> None:
     text = render([name("retry_limit", line, seq=4), name("upload_worker", line, seq=4)])
 
     assert text.count(line) == 1
+
+
+def test_an_open_request_that_stands_below_is_told_with_the_messages_of_the_work_on_it() -> None:
+    asked = replace(entry("request", FOLLOWS, seq=7), state="open", state_seq=41)
+
+    assert "- m7 [open, see m8–m41]: stands below, word for word ↓" in render([asked])
+    assert "- m7 [open]: stands below" in render([replace(asked, state_seq=7)])
 
 
 def test_a_summary_that_is_read_alone_tells_the_request_that_follows_in_its_context():

@@ -6,7 +6,6 @@ from autocompact.ledger.wrapping import (
     finished,
     launched,
     ordered,
-    replied,
     reported,
     task_notices,
     unnumbered,
@@ -43,13 +42,6 @@ def test_orders_of_a_hook_and_of_a_lead_are_read_without_their_wrapping() -> Non
     assert ordered(lead.format("Fix it.") + lead.format('{"type": "idle"}')) == "Fix it."
     assert ordered('<teammate-message teammate_id="lead">Fix it.') == "Fix it."
     assert ordered('<hook_prompt hook_run_id="1">Run the tests.</hook_prompt>') == "Run the tests."
-
-
-def test_what_the_user_said_inside_a_result_is_read() -> None:
-    refused = "The user doesn't want to proceed with this tool use. To tell you how, the user said:\nuse pnpm"
-    assert replied(refused) == "use pnpm"
-    assert replied('User has answered your questions: "Which one?"="the first"') == "Which one? → the first"
-    assert replied("ok") == ""
 
 
 def test_that_an_agent_was_started_is_told_from_its_report() -> None:
@@ -98,19 +90,6 @@ def test_a_report_that_says_that_something_runs_is_no_launch(report: str) -> Non
 )
 def test_a_launch_is_known_by_its_id_or_by_its_shortness(notice: str, agent: str) -> None:
     assert launched(notice) == agent
-
-
-def test_of_questions_that_a_user_wants_to_talk_about_only_what_they_said_is_theirs() -> None:
-    refused = (
-        "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
-    )
-    asked = (
-        "The user wants to clarify these questions.\n    Start by asking them what they would like to clarify.\n\n"
-        '    Questions asked:\n- "Build on the \'fly\'?"\n  (No answer provided)\n- "Which tap?"\n  Answer: tools\n'
-        '- "Which token?"\n  (No answer provided)\n  User notes: none of mine'
-    )
-    assert replied(refused + asked) == "Which tap? → tools\nWhich token? → none of mine"
-    assert replied(refused + asked.partition('- "Which')[0]) == ""
 
 
 def test_what_claude_code_writes_below_a_report_is_no_part_of_it() -> None:

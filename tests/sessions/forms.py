@@ -60,6 +60,7 @@ FORMS = [
             "Implement the following plan:\n\n# Plan: move the pump",
             "<command-message>review</command-message>\n<command-name>/review</command-name>",
             "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>the pump</command-args>",
+            "<command-name>/plan</command-name>\n<command-message>plan</command-message>\n<command-args>/plan move the pump</command-args>",
             '<channel source="telegram" user="ada">deploy it</channel>',
         ),
         program=(

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from autocompact.compaction.transcript import Transcript, view
+from autocompact.core import spoken as words
 from autocompact.core.messages import Document, Image, Opaque, Reasoning, Text, Usage
 from autocompact.core.tokens import Estimator
 from autocompact.sessions.claude_log import CLEARED
@@ -115,6 +116,17 @@ def test_a_prompt_command_is_the_persons_request(arguments: str) -> None:
     log = Claude()
     log.user(f"<command-message>review</command-message>\n<command-name>/review</command-name>{arguments}")
     assert log.read().messages[0].is_request
+
+
+def test_what_is_typed_behind_a_command_of_the_program_that_hands_it_on_is_the_persons_request() -> None:
+    log = Claude()
+    log.user(
+        "<command-name>/plan</command-name>\n            <command-message>plan</command-message>\n"
+        "            <command-args>/plan move the pump</command-args>"
+    )
+    (message,) = log.read().messages
+    assert message.is_request
+    assert words.spoken(message.text) == "/plan move the pump"
 
 
 def test_a_note_beside_the_persons_words_is_a_message_of_its_own() -> None:

@@ -284,5 +284,8 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 def _slash_command(match: re.Match[str]) -> str:
-    name, arguments = match[1].strip(), (match[2] or "").strip()
+    name = match[1].strip()
+    arguments = (
+        (match[2] or "").strip().removeprefix(f"{name} ")
+    )  # "/plan" is recorded with its own name before what follows it
     return "" if name in _CLIENT else f"{name} {arguments}".strip() + "\n"

@@ -22,6 +22,7 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
 from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
+from autocompact.ledger.lines import is_code
 from autocompact.ledger.passages import prose
 from autocompact.ledger.paths import is_temporary
 from autocompact.ledger.scan import Call
@@ -400,7 +401,7 @@ def _replaced(added: Sequence[str], removed: Sequence[str], *, names: bool, in_p
     if names:
         return []
     if now:
-        told = map(_as_code, now) if in_prose else _with_whole_comments(now)
+        told = _in_sentences(now) if in_prose else _with_whole_comments(now)
         return ["now " + ", ".join(_telling([*dict.fromkeys(told)]))]
     return ["without `" + "`, `".join(_short(line) for line in was[:2]) + "`"] if was else []
 
@@ -419,11 +420,37 @@ def _as_code(line: str) -> str:
     return f"`{_short(line)}`"
 
 
+def _in_sentences(lines: Sequence[str]) -> Iterator[str]:
+    """The lines of a document as whole sentences, its rows and what is none as they are."""
+    for is_prose, run in groupby(map(_unquoted, lines), key=_is_prose):
+        written = [*run]
+        whole = [text for text in prose("\n".join(written)) if _BEGINS.match(text)] if is_prose else []
+        yield from (f"“{clipped(text, _SENTENCE)}”" for text in whole)
+        if not whole:
+            yield from map(_as_code, written)
+
+
+def _is_prose(line: str) -> bool:
+    return len(_WORDS.findall(line)) >= _PROSE and not is_code(line) and _OF_CODE.search(line) is None
+
+
+def _unquoted(line: str) -> str:
+    return line.removeprefix("> ")
+
+
+_OF_CODE = LazyPattern(r"^[|\"'({\[<$@]|^[\w.-]+:(?:\s|$)|[\"'][,)\]]|[{}<>;=\[(|]$|[\w)\]] \| \w|\w\(\w")
+"""What a line of prose does not have: a cell, a key, a string among others, an open bracket, a call."""
+
+
+_PROSE = 5
+"""Words of a line of prose at least."""
+
+
 def _with_whole_comments(lines: Sequence[str]) -> Iterator[str]:
     """The lines, those of a comment as its sentences: half of a sentence says nothing."""
     for is_comment, run in groupby(lines, key=lambda line: bool(_comment(line))):
         if not is_comment:
-            yield from map(_as_code, run)
+            yield from _in_sentences([*run])
             continue
         written = [*run]
         whole = [text for text in prose("\n".join(map(_comment, written))) if _BEGINS.match(text)]

@@ -85,10 +85,24 @@ def _requests(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
         state = _state(entry, words)
         if entry.state == "superseded" and after.get(entry.seq) == entry.state_seq:
             state = f" [{words['corrected']} {reference(entry.state_seq)} ↓]"
-        text = f"{words['follows']} ↓" if entry.text == FOLLOWS else _hanging(entry.text)
+        text = _hanging(entry.text)
+        if entry.text == FOLLOWS:
+            text = f"{words['follows']} ↓"
+            state = _with_work(entry, words) or state
         lines.append(f"- {reference(entry.seq)}{state}: {_question(entry)}{text}")
     earlier = [f"- {words['earlier']}: {_listed(pointers)}"] if pointers else []
     return [*earlier, *lines]
+
+
+def _with_work(entry: Entry, words: Mapping[str, str]) -> str:
+    """The state of an open request with the messages of the work on it; "" where there are none.
+
+    The request stands last in the context: without them "merged" would seem to be said of what was done for it.
+    """
+    if entry.state != "open" or entry.state_seq <= entry.seq + 1:
+        return ""
+    work = "–".join((reference(entry.seq + 1), reference(entry.state_seq)))
+    return f" [{words['open']}, {words['resumed']} {work}]"
 
 
 def _question(entry: Entry) -> str:

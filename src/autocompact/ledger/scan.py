@@ -38,6 +38,7 @@ from autocompact.core.strides import LINE, in_lines
 from autocompact.core.text_calls import with_calls
 from autocompact.ledger.commands import is_check
 from autocompact.ledger.outcomes import Outcome, edited_file, is_status_hidden, read_outcome, was_not_edited
+from autocompact.ledger.replies import replied
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import readable
 from autocompact.ledger.tickets import SHORTEST, begins, closed, described, shown
@@ -46,7 +47,6 @@ from autocompact.ledger.wrapping import (
     holds_instructions,
     launched,
     ordered,
-    replied,
     reported,
     task_notices,
     unnumbered,
@@ -161,8 +161,10 @@ def scan(
             if isinstance(part, RedactedCall):
                 calls[here] = _call(found, part, seq=message.seq, place=place)
             elif isinstance(part, RedactedResult):
-                said = Said(seq=message.seq, by="reply", text=edited(part.text, replied), time=message.time)
-                _result(found, part, said=said, call=calls.pop(answered.get(here, here), None))
+                call = calls.pop(answered.get(here, here), None)
+                words = edited(part.text, partial(replied, question=_question(call)))
+                said = Said(seq=message.seq, by="reply", text=words, time=message.time)
+                _result(found, part, said=said, call=call)
             elif isinstance(part, RedactedText):
                 _texts(found, _said(read, edited(part.text, _without_tags), time=message.time))
             elif isinstance(part, RedactedReasoning) and part.text:
@@ -170,6 +172,12 @@ def scan(
                 found.sightings.add(Piece(seq=message.seq, source="reasoning", text=part.text))
     _close_turn(found)
     return found
+
+
+def _question(call: Call | None) -> str:
+    """What a call asks the user; "" where it asks nothing, or several things."""
+    asked = call.action.arguments.get("question") if call is not None else None
+    return asked if isinstance(asked, str) else ""
 
 
 def _in_lines(message: RedactedMessage) -> RedactedMessage:

@@ -23,20 +23,6 @@ _STATUS = LazyPattern(r"<status>([^<]{1,100})</status>")
 _LEAD = LazyPattern(r"\s*<(teammate-message|cross-session-message|hook_prompt)\b[^>]{0,500}>")
 _HOOK = LazyPattern(r"\s*(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:\s*")
 _IDLE = LazyPattern(r"\s*\{\s*\"type\"\s*:")
-_REFUSED = LazyPattern(
-    r"\s*(?:<tool_use_error>)?The (?:user doesn't want to|tool use was rejected).{0,600}?\bthe user said:\s*",
-    re.DOTALL,
-)
-_ANSWERS = LazyPattern(r"\s*(?:The )?[Uu]ser has answered your questions?\b")
-_ANSWERED = LazyPattern(r"\"([^\"\n]{3,300})\"=\"([^\"\n]{1,200})\"")
-_CLARIFIES = LazyPattern(r"The user wants to clarify these questions\.")
-_ASKED = LazyPattern(
-    r"^- \"(?P<question>[^\n]{1,1000})\"\n +(?:\(No answer provided\)|Answer: (?P<answer>[^\n]{1,1000}))"
-    r"(?:\n +User notes: (?P<notes>[^\n]{1,1000}))?",
-    re.MULTILINE,
-)
-"""Claude Code's list of the questions that it had asked: nobody typed what stands around answers and notes."""
-
 _BEGINNING = 4_000
 
 _INSTRUCTIONS = LazyPattern(
@@ -80,29 +66,6 @@ def ordered(text: str) -> str:
             break
         at = end + len(closing)
     return "\n\n".join(orders)
-
-
-def replied(output: str) -> str:
-    """What the user said inside the result of a tool: why a call was refused, or the answers to questions.
-
-    A tool could write the same, so these words are told as what a result reports, and allow nothing.
-    """
-    beginning = output[:_BEGINNING]
-    if refused := _REFUSED.match(beginning):
-        said = output[refused.end() :].strip()
-        return _clarified(said) if _CLARIFIES.match(said) else said
-    if _ANSWERS.match(beginning):
-        return "\n".join(f"{question} → {answer}" for question, answer in _ANSWERED.findall(beginning))
-    return ""
-
-
-def _clarified(said: str) -> str:
-    """What a user answered of questions that they want to talk about first; "" for nothing."""
-    told: list[str] = []
-    for asked in _ASKED.finditer(said):
-        words = "; ".join(filter(None, (asked["answer"], asked["notes"])))
-        told += [f"{asked['question']} → {words}"] if words else []
-    return "\n".join(told)
 
 
 def launched(output: str) -> str:

@@ -29,9 +29,12 @@ _CLAUDE_PROGRAM = LazyPattern(
 )
 _CLAUDE_LEAD = LazyPattern(r"\s*<(?:teammate-message|cross-session-message)\b")
 _CLAUDE_COMMAND = LazyPattern(
-    r"\s*<command-message>.{0,400}?</command-message>\s*<command-name>/?([\w:.-]{1,200})</command-name>",
+    r"\s*(?:<command-message>.{0,400}?</command-message>\s*<command-name>/?([\w:.-]{1,200})</command-name>"
+    r"|<command-name>/?([\w:.-]{1,200})</command-name>\s*<command-message>.{0,400}?</command-message>\s*(?=<command-args>\s*[^<\s]))",
     re.DOTALL,
 )
+"""A command with its name first is one of the program's own, which the model sees only where it hands on what was typed
+behind it (``/plan`` and a task)."""
 _CLAUDE_ARGUMENTS = LazyPattern(r"<command-args>(.*?)</command-args>", re.DOTALL)
 # Commands that Claude Code carries out itself: the model never sees them as a request, whatever follows the name.
 _CLAUDE_OWN = frozenset(
@@ -93,7 +96,7 @@ def claude_speaker(text: str, *, queued: bool = False, origin: str = "", mode: s
         return "program"
     command = _CLAUDE_COMMAND.match(text)
     if command is not None:
-        return "program" if command[1] in _CLAUDE_OWN else "person"
+        return "program" if (command[1] or command[2]) in _CLAUDE_OWN else "person"
     if _CLAUDE_PROGRAM.match(text) or (queued and (is_notice(text) or is_own_command(text))):
         return "program"
     return "person"
@@ -105,7 +108,8 @@ def typed(text: str) -> str:
     if command is None:
         return text
     said = _CLAUDE_ARGUMENTS.search(text, command.end())
-    return f"/{command[1]} {said[1] if said else ''}".strip()
+    name = f"/{command[1] or command[2]}"
+    return f"{name} {said[1].strip().removeprefix(f'{name} ') if said else ''}".strip()
 
 
 def is_notice(text: str) -> bool:
