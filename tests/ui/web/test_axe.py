@@ -166,6 +166,14 @@ def test_dividers_dialogs_and_a_question(page: Page, visit: Visit, speaker: Spea
     for section in ("Summary", "Ledger", "Receipt", "Messages"):
         page.locator(".opened").get_by_role("button", name=section).click()
         check(page, f"divider-{section}", found)
+    told(visit, 3)
+    speaker.will_say("<summary>They spoke of the pilot boat. [m9]</summary>")
+    visit.say("/compact")
+    expect(page.locator(".divider")).to_have_count(2)
+    page.get_by_role("button", name="Compare…").click()
+    expect(page.locator(".comparison table")).to_be_visible()
+    check(page, "compare", found, part=DIALOG)
+    page.keyboard.press("Escape")
     for name, opened in DIALOGS.items():
         opened(page)
         check(page, name, found, part=DIALOG)

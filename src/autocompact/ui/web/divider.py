@@ -28,7 +28,7 @@ class DividerPart:
         self._act = act
         self._section: Section = "Summary"
         self._sections: RecordSections | None = None
-        with ui.element("section").classes("divider").props("aria-label=Compaction") as self.element:
+        with ui.element("section").classes("divider").props(f'aria-label="{_name(divider)}"') as self.element:
             with ui.element("button").classes("line").props("type=button") as self._line:
                 self._label = ui.html("", tag="span")
             self._body = ui.element("div").classes("opened")
@@ -64,7 +64,7 @@ class DividerPart:
     async def _open(self) -> None:
         with self._body:
             # the headings of a summary are of the third level
-            ui.html("Compaction", tag="h2", sanitize=False).classes("sr")
+            ui.html(_name(self.divider), tag="h2", sanitize=False).classes("sr")
             self._sections = RecordSections(
                 self.divider.record,
                 left=self.divider.left,
@@ -94,6 +94,11 @@ class DividerPart:
 
     async def _do(self, name: str) -> None:
         await self._act(name, self.divider.record)
+
+
+def _name(divider: Divider) -> str:
+    """What a screen reader calls it: each has a name of its own, as in a comparison."""
+    return f"Compaction {divider.record.id}"
 
 
 def line_html(divider: Divider) -> str:
