@@ -32,8 +32,12 @@ _ENVIRONMENTS = {
 }
 """Environments that the converter does not know, and the one that looks most like it."""
 _ENVIRONMENT = re.compile(r"\\(?P<end>begin|end)\{(?P<name>[a-z]+\*?)\}(?:(?<=at\}|t\*\})\{\d+\})?")
-_UNKNOWN = re.compile(r"\\(?:ce|pu)(?![a-zA-Z])|\\begin\{CD\}")
-"""Chemistry and diagrams, which the converter takes for words and signs in a row."""
+_DIAGRAM = "\\begin{CD}"
+"""The converter takes its arrows for signs in a row."""
+_COMMAND = re.compile(r"\s*\\[a-zA-Z]")
+"""Text of the converter for a command that it does not know, such as those of chemistry."""
+_LABEL = re.compile(r"\\label\{[^{}]*\}")
+"""Name of a formula, for references, which a message has none of."""
 _ARG = re.compile(r"\\arg(?![a-zA-Z])")
 _LIMITS = frozenset("lim max min sup inf limsup liminf argmax argmin det gcd Pr ⋃ ⋂ ⋁ ⋀ ⨁ ⨂ ∐".split())
 """Operators that have their limits below and above in a displayed formula."""
@@ -62,11 +66,13 @@ def formula_html(latex: str, block: bool) -> str:
     from latex2mathml.converter import convert_to_element
 
     source = f"<code>{escape(latex)}</code>"
-    if _depth(latex) > DEEPEST or _UNKNOWN.search(latex):
+    if _depth(latex) > DEEPEST or _DIAGRAM in latex:
         return source
     try:
         made: Element = convert_to_element(_known(latex), display="block" if block else "inline")
     except Exception:  # noqa: BLE001 - the converter's errors have no common class, and every one means: not LaTeX
+        return source
+    if any(_COMMAND.match(element.text or "") for element in made.iter()):
         return source
     return _written(made, displayed=block)
 
@@ -78,7 +84,7 @@ def _known(latex: str) -> str:
         known = _ENVIRONMENTS.get(found["name"])
         return f"\\{found['end']}{{{known}}}" if known else found[0]
 
-    return _ENVIRONMENT.sub(environment, _ARG.sub(r"\\operatorname{arg}", latex))
+    return _ENVIRONMENT.sub(environment, _ARG.sub(r"\\operatorname{arg}", _LABEL.sub("", latex)))
 
 
 def _depth(latex: str) -> int:

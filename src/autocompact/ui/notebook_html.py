@@ -19,7 +19,9 @@ _STYLE = """<style>
 .autocompact-chat.autocompact-chat pre { white-space: pre; overflow: auto; max-height: 30em; margin: 0; padding: .5em .8em; overflow-wrap: normal; }
 .autocompact-chat.autocompact-chat pre code { background: none; padding: 0; white-space: inherit; }
 .autocompact-chat :is(.code, .formula) { direction: ltr; text-align: start; unicode-bidi: isolate; }
-.autocompact-chat .formula { display: block; overflow-x: auto; margin: .6em 0; }
+.autocompact-chat .formula { display: block; overflow: auto hidden; margin: .6em 0; padding: .25em 0; }
+.autocompact-chat mtd[columnalign="right"] { text-align: right; padding-right: 0; }
+.autocompact-chat mtd[columnalign="left"] { text-align: left; padding-left: 0; }
 .autocompact-chat.autocompact-chat :is(th, td) { text-align: start; }
 .autocompact-chat.autocompact-chat :is(th, td).right { text-align: right; }
 .autocompact-chat .task { list-style: none; margin-inline-start: -1.4em; }
@@ -40,8 +42,11 @@ _STYLE = """<style>
 
 
 def framed(html: str) -> str:
-    """``html`` with the style of the chat."""
-    return f'<div class="autocompact-chat">{_STYLE}{html}</div>'
+    """``html`` with the style of the chat.
+
+    JupyterLab's MathJax, and that of older notebooks, would make a formula of what stands between the signs of "$5 or $6".
+    """
+    return f'<div class="autocompact-chat mathjax_ignore tex2jax_ignore">{_STYLE}{html}</div>'
 
 
 def words_html(text: str) -> str:

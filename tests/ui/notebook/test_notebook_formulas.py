@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from autocompact.ui.notebook_html import words_html
+from autocompact.ui.notebook_html import framed, words_html
 from tests.chat.test_markdown import ATTRIBUTES, HOSTILE, TAGS, Tags
 
 MATH = set(
@@ -52,7 +54,7 @@ def test_formulas_of_several_lines_are_tables(latex: str, drawn: int) -> None:
         (r"\limsup_n", "<munder>"),
         (r"\bigcup_{i}^{n}", "<munderover>"),
         (r"\frac{\max_x}{2}", "<msub>"),
-        (r"x_1", "<msub>"),
+        (r"x_1 \label{eq:x}", "<msub>"),
     ],
 )
 def test_limits_stand_below_their_operator(latex: str, drawn: str) -> None:
@@ -69,9 +71,17 @@ def test_an_environment_needs_no_marks(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "latex", [r"\frac{", "{" * 50 + "}" * 50, r"\ce{2H2 + O2 -> 2H2O}", r"\begin{CD}A @>>> B\end{CD}"]
+    "latex",
+    [r"\nosuch{x}", r"\frac{", "{" * 50 + "}" * 50, r"\ce{2H2 + O2 -> 2H2O}", r"\begin{CD}A @>>> B\end{CD}"],
 )
 def test_what_is_no_formula_is_shown_as_it_was_written(latex: str) -> None:
     html = words_html(f"$$\n{latex}\n$$")
     assert "<math" not in html
     assert Tags(html).words.strip() == latex
+
+
+def test_no_mathjax_of_the_notebook_makes_a_formula_of_sums_of_money() -> None:
+    (frame,) = (
+        each for each in re.findall(r"<div class=\"(.*?)\">", framed("<p>$5 or $6</p>")) if "chat" in each
+    )
+    assert {"mathjax_ignore", "tex2jax_ignore"} <= set(frame.split())
