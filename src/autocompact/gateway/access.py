@@ -148,6 +148,7 @@ class Access:
         if keys is None or key is None:
             yield None
             return
+        # what the last answers took is written beside the requests; the budget is asked only once it is all there
         await asyncio.gather(*self._counting.get(key.id, ()))
         if body:
             _check_one_model(body)
@@ -155,9 +156,12 @@ class Access:
         model = price = None
         expected = NOTHING_SPENT
         if asked is not None:
+            # one that is not allowed, if there is one: that is what the refusal names
             model = next((name for name in asked.names if not allows_model(key, name)), asked.names[0])
             price = self._price(asked.names)
             expected = asked.expected(price, sent=len(body or b""))
+        # requests that run have spent nothing yet: without what they will take, a hundred at once would all pass the
+        # same budget
         running = self._running.get(key.id, NOTHING_SPENT)
         self._running[key.id] = running.with_running(expected)
         try:
@@ -275,6 +279,7 @@ class _Metered:
         """See `aiohttp.StreamReader.readany`."""
         chunk = await self._response.content.readany()
         self._bytes += len(chunk)
+        # a mark that two chunks share is missed: this is the estimate for an answer that nobody read to its end
         self._events += chunk.count(b"data:")
         self._reader.feed(chunk)
         return chunk
@@ -297,6 +302,8 @@ class _Metered:
         written = self._events if self._streams else self._bytes // _BYTES_A_TOKEN
         if reported is None:
             return Usage(prompt=self._sent // _BYTES_A_TOKEN, completion=written)
+        # Anthropic reports at the beginning of a stream too, with a completion of a token or so; and the client left
+        # before the end
         if self._streams and not self._response.content.at_eof():
             return Usage(prompt=reported.prompt, completion=max(reported.completion, written))
         return reported
@@ -348,6 +355,7 @@ def _check_one_model(body: bytes) -> None:
         Refused: it does.
     """
     found = _mentions(body)
+    # bytes first: nearly every request names it once, and needs no second parse
     if found > 1:
         try:
             members = _MEMBERS.decode(body)

@@ -180,6 +180,7 @@ class Gateway:
         await off_loop(
             default_counter
         )  # it takes a moment, and the first client should not have to wait for it
+        # within the server's loop: aiohttp's session belongs to the one it is made in
         await self._upstream.start()
         self.retention.start()
         for work in self._beside:
@@ -188,6 +189,7 @@ class Gateway:
         await receive()
         for work in self._beside:
             await work.aclose()
+        # in the order of who writes to whom: counters and conversations still need the store, which `turns` closes
         await self._upstream.aclose()
         await self._access.aclose()
         await self.retention.aclose()
@@ -276,6 +278,7 @@ class Gateway:
             allow = [(b"allow", b"DELETE, GET, POST")] if status == _NO_METHOD else []
             raise Refused(Refusal(status=status, message=message, headers=allow))
         host = exchange.header(b"host").decode("latin-1").lower()
+        # an IPv6 address has colons of its own
         name = host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
         if "*" not in self.config.hosts and name not in self.config.hosts:
             raise Refused(
@@ -289,6 +292,7 @@ class Gateway:
             raise Refused(
                 Refusal(status=404, message=f"there is nothing at {exchange.path!r}, only below /v1")
             )
+        # this request is counted already
         if self._running > self.config.limits.concurrent:
             busy = "too many requests are running at the same time: try again in a second"
             raise Refused(unavailable(busy, seconds=1))
@@ -380,6 +384,7 @@ async def _whole(exchange: Exchange, *, client: Client | None, receive: Receive,
     async for piece in _pieces(receive):
         pieces.append(piece)
         size += len(piece)
+        # chunked: no length said so before
         if size > most:
             raise Refused(too_large(most))
     return b"".join(pieces)

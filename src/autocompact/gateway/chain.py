@@ -72,6 +72,7 @@ C = TypeVar("C", bound=Chained)
 def common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     """How many messages two chains of digests have in common at their beginning."""
     length = min(len(one), len(other))
+    # chained: where the last is equal, all before it are, and the first difference is found by halving
     if not length or one[length - 1] == other[length - 1]:
         return length
     return bisect_left(range(length), True, key=lambda place: one[place] != other[place])
@@ -80,6 +81,7 @@ def common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
 def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     """How many items two lists have in common at their beginning."""
     length = min(len(one), len(other))
+    # most often all are alike, and this is one comparison in C, by identity first
     if tuple(one[:length]) == tuple(other[:length]):
         return length
     return next(compress(count(), map(ne, one, other)))
@@ -124,6 +126,7 @@ class Known(Generic[C]):
         for one in self._beginning(found):
             known = tuple(one.raws)
             shared = _alike(known, raws)
+            # `found` has two at first: less than that in common is no shortcut
             if shared > len(found):
                 found, remembered = one.digests[:shared], shared
                 if shared == len(known):

@@ -68,6 +68,7 @@ class Client:
         """Bytes of the body."""
         self._size += len(piece)
         if self._size > self._most:
+            # it is refused whatever comes, so nothing of it is kept
             self._pieces.clear()
             self._settle()
         else:

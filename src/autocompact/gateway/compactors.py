@@ -102,6 +102,7 @@ class Compactors:
         reserve = reserve_for(window, max_output, counts=counts, learned=learned)
         known = self._known.get((model, window, reserve))
         if known is None:
+            # the oldest goes: a conversation keeps hold of its own as long as it needs it
             while len(self._known) >= _MOST_COMPACTORS:
                 del self._known[next(iter(self._known))]
             known = self._known[model, window, reserve] = NamedCompactor(
@@ -118,6 +119,7 @@ class Compactors:
 
     def learn(self, namespace: str, *, model: str, overflow: Overflow) -> None:
         """A request of ``namespace`` was too large for ``model``."""
+        # out and in again: the order of the table is that of the last refusal
         known = self._refused.pop((namespace, model), 0)
         while len(self._refused) >= _MOST:
             oldest = next(iter(self._refused))
@@ -150,6 +152,7 @@ def reserve_for(window: int, max_output: int | None, *, counts: bool, learned: b
     """
     asked = max_output or 0
     if learned:
+        # it counts as the server said; but with all of the window reserved no request would ever fit
         asked = min(asked, window - window // _LEAST_SHARE)
     elif not counts or asked > window // 2:
         asked = 0

@@ -65,6 +65,7 @@ class Connection(HttpToolsProtocol):
         """A client has come: its first head must be here in time."""
         super().connection_made(transport)
         self.url = b""
+        # uvicorn has counted this one already
         if len(self.connections) > self.limits.connections:
             log.warning("a connection was refused", extra={"status": 503, "reason": _TOO_MANY})
             transport.write(_answer(503, _TOO_MANY, provider="openai"))
@@ -106,6 +107,7 @@ class Connection(HttpToolsProtocol):
                 self.handle_websocket_upgrade()
             elif self._is_offer:
                 self._is_offer = False
+                # the parser stopped behind the head: the exception says at which byte of this chunk
                 self._parse(self._head_without_offer() + data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
             self._refuse(400, self._why(data, error))
@@ -152,6 +154,7 @@ class Connection(HttpToolsProtocol):
         if self._is_offer:
             return
         self._stop()
+        # 4 bytes a header: the colon, the blank, and the end of the line
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > self.limits.head_bytes:
             self._refuse(431, f"the request's head is larger than {self.limits.head_bytes:,} bytes")
@@ -187,6 +190,8 @@ class Connection(HttpToolsProtocol):
             self._client.add(body)
         else:
             super().on_body(body)
+            # a pause may begin and end between two looks: it counts all the same, since the client could not send
+            # meanwhile
             self._was_paused = self._was_paused or self.flow.read_paused
 
     def on_message_complete(self) -> None:
@@ -334,6 +339,8 @@ class _Joining:
 
     def write(self, data: bytes) -> None:
         """Send it; the first bytes wait until the event loop goes on."""
+        # None: nothing was written; bytes: a head that waits for its body, to share a packet with it; empty: all of
+        # that is out
         if self._head is None:
             self._head = data
             self._loop.call_soon(self._send_head)

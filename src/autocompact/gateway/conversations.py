@@ -200,6 +200,8 @@ class Conversations:
         if found is not None:
             return found
         root = incoming.roots[0]
+        # two first requests at once would begin the conversation twice; the lock lives as long as somebody waits for
+        # it
         opening = self._opening.get(root)
         if opening is None:
             opening = self._opening[root] = asyncio.Lock()
@@ -211,9 +213,13 @@ class Conversations:
         found = self.known.find(incoming.digests)
         source, shared = (found[0].conversation.internals.replica.key, found[1]) if found else (None, 0)
         digests: Sequence[bytes] = ()
+        # a first message in common is little, since many conversations begin alike: the store may hold one that
+        # shares more
         siblings = await self._stored(incoming) if shared <= 1 else None
         for key, stored in siblings or ():
             length = common(stored, incoming.digests)
+            # of equally long beginnings the log that ends there wins: it is continued, any other is copied to begin a
+            # branch
             if (length, length == len(stored)) > (shared, bool(digests) and len(digests) == shared):
                 source, shared, digests = key, length, stored
         if source is not None and digests and len(digests) == shared:
@@ -322,6 +328,7 @@ class Conversations:
         if not kept.gone:
             self.known.remember(kept, incoming.raws)
             kept.last_request = EarlierRequest(incoming.request)
+            # else another request went on meanwhile, and the usage would be stored with a later reply than its own
             if len(incoming.digests) == len(kept.digests):
                 kept.reported = reported
 
@@ -347,6 +354,7 @@ class Conversations:
         if kept is None:
             return await self.store.delete(key)
         async with kept.lock:
+            # a preparation that still runs would write its record after the deletion
             await kept.conversation.internals.background.wait_idle()
             self._forget(kept)
             return await self.store.delete(key)

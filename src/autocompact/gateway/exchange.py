@@ -196,6 +196,7 @@ def _provider(path: str, headers: tuple[Header, ...], *, configured: Collection[
         return "anthropic"
     if path in GENERATING or path.startswith("/v1/responses/") or is_administration(path):
         return "openai"
+    # nothing in the path tells, as for /v1/models, which both have
     if len(configured) == 1:
         return next(iter(configured))
     names = {name for name, _ in headers}
@@ -318,11 +319,14 @@ def without_encoding(exchange: Exchange, body: bytes, *, most: int) -> tuple[Exc
         return exchange, body
     decoder = zlib.decompressobj(wbits=_GZIP_OR_ZLIB)
     try:
+        # one byte more than allowed shows that there is more, and nothing else is unpacked: a small body may unpack
+        # to gigabytes
         plain = decoder.decompress(body, most + 1)
     except zlib.error:
         return exchange, body  # the provider says what is wrong with it
     if len(plain) > most:
         raise Refused(too_large(most))
+    # cut off, or followed by more: servers read that in different ways, so it goes on untouched
     if not decoder.eof or decoder.unused_data:
         return exchange, body
     headers = tuple(header for header in exchange.headers if header[0] != _ENCODING)

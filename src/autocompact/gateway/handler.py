@@ -211,6 +211,7 @@ class Handler:
                 turn = await self._turns.prepare(recognised)
                 note("autocompact.tokens", turn.used)
                 return turn
+        # the provider says what is wrong with it in the words that the client knows
         except InvalidRequest:
             return as_it_came
         except Exception as error:  # noqa: BLE001 - whatever fails here must not cost the client its answer
@@ -253,12 +254,15 @@ class Handler:
         self, exchange: Exchange, turn: Turn, *, request: Request | None, namespace: str, send: Send
     ) -> None:
         """Send it, once more in a smaller form if it was too large, relay the answer, and learn from it."""
+        # now: another request may compact the conversation before the answer comes, and these headers are about what
+        # was sent
         ours = tuple(turn.headers())
         response = await self._sent(exchange, turn)
         try:
             head = Head(response)
             smaller = await self._smaller(exchange, turn, head=head, request=request, namespace=namespace)
             if smaller is not None:
+                # nobody reads this answer: its connection is free for the request that follows
                 response.close()
                 turn, ours = smaller, tuple(smaller.headers())
                 response = await self._sent(exchange, turn)

@@ -155,6 +155,7 @@ class Memory:
         """The members that keep the model from calling our tools."""
         if self._tools is not None and json.items(self._tools, path="tools"):
             return {"tools": self._tools}
+        # not an empty list: with calls in the history, Anthropic refuses a request that describes no tool
         return {"tool_choice": _NO_CHOICE[self.dialect]}
 
     @cached_property
@@ -180,9 +181,11 @@ class Memory:
         calls = [call for message in reply.messages for call in message.calls]
         if not calls:
             return False
+        # what the model said goes back to it with the results
         self._room -= reply.usage.completion if reply.usage is not None else 0
         answers = [await self._answer(call, metrics=metrics) for call in calls]
         answers[-1] += _LAST if last else ""
+        # Responses keeps what it answered unless it is told not to, and then takes an id for the item itself
         stored = self._request.fields.get("store", b"null") != b"false"
         self._added += _said(reply.messages, self.dialect, stored=stored)
         self._added += _answered(calls, answers, dialect=self.dialect)

@@ -52,6 +52,7 @@ def asks_for_compaction(request: Request) -> bool:
 
 def asks_now(request: Request) -> bool:
     """Whether the answer is to be a compaction of what this request brings, and nothing else."""
+    # the trigger is the last item: one further up is history, and was answered
     last = request.raws[-1] if b'"compaction_trigger"' in request.raw and request.raws else b""
     return _has(request, "compaction") or _TRIGGER.search(last) is not None
 

@@ -324,6 +324,7 @@ class ProviderChecks:
         shown = await store.read(
             conversation.internals.replica.key, from_seq=block.place + 1, through_seq=evidence
         )
+        # numbered on from the history, which may be another log's: later must stay later
         recent = [structs.replace(message, seq=seq) for seq, message in enumerate(shown, history[-1].seq + 1)]
         finding = await off_loop(
             lambda: check_summary(

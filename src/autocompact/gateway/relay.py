@@ -60,6 +60,7 @@ class Head:
             self.held = await self.read(MOST_ERROR_BYTES)
             return plain(self.held, self.response)
         told = await self._opening() if self.streams else b""
+        # nearly every stream begins with words of its answer, which are not to be parsed
         return told if b"error" in told else b""
 
     async def _opening(self) -> bytes:
@@ -153,6 +154,7 @@ def inflater(response: aiohttp.ClientResponse) -> Callable[[bytes], bytes] | Non
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding == "identity":
         return bytes
+    # 47: the largest window, and gzip told from zlib by its head.
     return zlib.decompressobj(wbits=47).decompress if encoding in ("gzip", "deflate") else None
 
 
@@ -172,6 +174,7 @@ async def relay(head: Head, *, send: Send, ours: Sequence[Header], reader: Reade
     more = True
     while more:
         chunk = await head.chunk()
+        # an end that is known goes with the last bytes, else a client waits for one more packet
         more = not head.at_end
         await send({"type": "http.response.body", "body": chunk, "more_body": more})
         if reader is not None:
@@ -188,6 +191,7 @@ async def while_connected(
 
     def leave(_: object = None) -> None:
         if not done:
+            # a deadline in the past cancels the work from outside, and is told from a time-out within it by `expired`
             scope.reschedule(asyncio.get_running_loop().time())
 
     try:
@@ -199,6 +203,7 @@ async def while_connected(
                 client.when_gone(leave)
             await work
     except TimeoutError:
+        # the provider was too slow: that is no departure of the client
         if not scope.expired():
             raise
     finally:

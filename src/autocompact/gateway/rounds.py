@@ -100,6 +100,8 @@ class Rounds:
         self._last = not answered or self._number == MOST_ROUNDS
         self._number += 1
         head = await self._asked(self._memory.body(last=self._last) if answered else await self._plain())
+        # sealed: asked for none (`readable`), yet it has an encoding that we cannot read, so no call could be found
+        # in it
         is_refused = answered and head.response.status in _OF_THE_RESULTS
         if is_refused or head.is_sealed:
             self._last = True
@@ -156,6 +158,7 @@ class Rounds:
             sieve.begin(last=self._last)
             reply = await self._round(head, sieve, send=send)
             self._counted(reply)
+            # what the client's own context weighs; later rounds carry our results as well
             first = first if self._number > 1 else reply.usage
             if not sieve.again:
                 break
@@ -170,6 +173,7 @@ class Rounds:
                 )
                 await send(_piece(sieve.error(problem)))
                 break
+        # chunked, since nobody knew how many rounds there would be: this ends it
         await send({"type": "http.response.body", "body": b""})
         return first
 

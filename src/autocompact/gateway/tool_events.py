@@ -51,6 +51,7 @@ class NumberedSieve(Sieve):
             self._held.append((frame, members))
             return b""
         self._theirs = self._theirs or kind == "theirs"
+        # an item of the client's after the thinking: that was the client's too, and has the lower number
         before = self._released()
         self._places[index] = self._count_shown
         self._count_shown += 1
@@ -75,6 +76,7 @@ class NumberedSieve(Sieve):
         return b"".join(self._moved(frame, members) for frame, members in held)
 
     def _left(self) -> bytes:
+        # it led to our calls alone, so it goes back to the model with them and not to the client
         if self._ours:
             dropped = [index for index, place in self._places.items() if place == "held"]
             self._places |= dict.fromkeys(dropped, "hidden")
@@ -208,6 +210,7 @@ class ResponsesSieve(NumberedSieve):
             self._output.append(members.get("item", b"{}"))
         if "sequence_number" in members:
             given = json.decode(members["sequence_number"], _NUMBER, path="sequence_number")
+            # until an event is left out the provider's own numbers stand, gaps included
             number = self._next if self._renumbered or self._later else given
             self._next = number + 1
             if number != given:

@@ -31,6 +31,7 @@ from autocompact.gateway.tool_reply import (
 )
 from autocompact.wire import json
 
+# atomic: one CRLF must not be taken for a CR and an LF, which would be a blank line
 _END = re.compile(rb"(?>\r\n|\n|\r){2}")
 
 
@@ -53,6 +54,7 @@ class Frames:
             frames.append(bytes(buffer[start : match.end()]))
             start = at = match.end()
         del buffer[:start]
+        # a blank line has four bytes at most, so three of one may be here already
         self._looked = max(0, len(buffer) - 3)
         return frames
 
@@ -182,6 +184,7 @@ class ChatSieve(Sieve):
 
     def _chunk(self, frame: bytes, chunk: Members, *, edits: Members) -> bytes:
         if self._later:
+            # clients put chunks together by their id
             edits |= {name: value for name, value in self._head.items() if chunk.get(name) != value}
         else:
             self._head = {name: chunk[name] for name in ("id", "created") if name in chunk}
@@ -204,6 +207,7 @@ class ChatSieve(Sieve):
         changed = self._delta(delta)
         reason = json.string(choice.get("finish_reason", b"null"))
         told = self._ended(reason, ours=bool(self._ours), theirs=bool(self._called))
+        # only chunks that we emptied are left out: an empty one of the provider's own may be a sign of life
         if (changed != delta or self._later or told != reason) and not told and _says_nothing(changed):
             return b""
         edits: Members = {}

@@ -167,6 +167,7 @@ class Turns:
         """
         compactor = self.compactors.of(request, namespace=namespace)
         if (
+            # the cheapest question first: most requests are small, and nothing more of them is looked at
             self._surely_fits(request, compactor, namespace=namespace)
             or is_managed(request)
             or not request.messages.listed
@@ -251,6 +252,7 @@ class Turns:
         searches = self._searches(request, namespace=namespace, client=client)
         async with self._held(incoming, compactor=compactor, searches=searches) as kept:
             conversation = kept.conversation
+            # what is being prepared may be activated by then, and the request be small enough without a further step
             await conversation.internals.background.wait_idle()
             as_it_is = self._turn(kept, incoming, action="retried")
             if len(as_it_is.body) <= _share(overflow) * len(sent):
@@ -278,6 +280,7 @@ class Turns:
             AutocompactError: it could not be compacted.
         """
         compactor = self.compactors.of(request, namespace=namespace)
+        # the conversation lives for this request alone: nobody would come for what is prepared in the background
         mode = replace(compactor.mode, background=False)
         apart = NamedCompactor(
             MemoryStore(),
@@ -287,6 +290,7 @@ class Turns:
             windows=self._config.windows,
         )
         incoming = await self.conversations.incoming(request, namespace=namespace)
+        # any name will do: the store is this request's own
         conversation = await apart.open(incoming.key(incoming.roots[0], 0).conversation)
         await incoming.append_to(conversation, after=0)
         system = request.messages[0].text if request.messages.has_system else ""
@@ -343,6 +347,7 @@ class Turns:
             return None
         system = conversation.internals.replica.state.meter.system
         conversation.internals.replica.use_tools(offered_tools(request.tools, request.dialect), system=system)
+        # weighed with the tools in the request; divided, since what the results weigh will be an estimate of ours too
         room = int((conversation.internals.replica.shared.budget.limit - conversation.usage().used) / MARGIN)
         if room >= LEAST_ROOM:
             return room
@@ -392,6 +397,7 @@ class Turns:
     async def aclose(self) -> None:
         """End what runs in the background, then close the store and the model."""
         running = [task for compactor in self.compactors for task in tuple(compactor.tasks)]
+        # they write to the store and ask the model, so both are closed after them
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -486,6 +492,8 @@ def rendered(
     first = len(context.messages) - context.standing
     messages = list(request.messages[:offset])
     for message in context.messages[:first]:
+        # the client's own bytes, its cache marks included: the log has none, and other bytes would break the prompt
+        # cache. A `seq` of 0 and below is a message that the compaction put there
         if message.seq > 0 and not message.changed:
             messages.append(request.messages[message.seq - 1 + offset])
         else:
@@ -530,6 +538,7 @@ async def as_sent(
         return request.raw
     async with kept.lock:
         conversation, logged = kept.conversation, len(kept.digests)
+        # while we waited for the lock, another request may have gone on with it
         if conversation.records.active is None or incoming.digests[logged - 1 : logged] != kept.digests[-1:]:
             return request.raw
         tools = (

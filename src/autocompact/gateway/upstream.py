@@ -88,6 +88,7 @@ class Upstream:
         headers = to_upstream(exchange, key=self._config.upstream_keys.get(exchange.provider))
         length = exchange.header(b"content-length")
         if length and not isinstance(body, bytes | None):
+            # without it aiohttp sends chunks, which not every server takes
             headers.append((b"content-length", length))
         try:
             response = await self._asked(exchange, address, headers=_decoded(headers), body=body)
@@ -117,9 +118,11 @@ class Upstream:
     ) -> aiohttp.ClientResponse:
         """The response, asked for once more where a connection that had been idle was closed under the request."""
         assert self._session is not None, "it was started"
+        # the escapes are the client's: yarl would write some of them in another way, and a signed path be another one
         url = URL(address + exchange.target, encoded=True)
         again = isinstance(body, bytes | None)
         way = _Way()
+        # aiohttp hands its connector nothing of ours, but runs it in this task's context
         _WAY.set(way)
         while True:
             try:
@@ -131,6 +134,8 @@ class Upstream:
                     allow_redirects=False,
                 )
             except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+                # aiohttp puts the head there if one had begun: the server acts on the request, so it must not get it
+                # twice
                 answering = not isinstance(getattr(error, "message", ""), str)
                 if not again or not way.is_used or answering:
                     raise
@@ -192,6 +197,7 @@ class _Whole(aiohttp.Payload):
             return
         for start in range(0, len(self._body), _PIECE_BYTES):
             await writer.write(self._body[start : start + _PIECE_BYTES])
+            # write() returns at once as long as the socket takes everything: others get their turn here
             await asyncio.sleep(0)
 
 
