@@ -286,6 +286,7 @@ class _Draft:
     def tell_repeated(self) -> None:
         """The sentences that one of their form stood for, after all others, in the room that is left."""
         once = {entry.key for entry in self.findings}
+        # need is 0 to 1, so these come after all others
         last = [replace(entry, need=entry.need - 1) for entry in self.every_finding if entry.key not in once]
         if last and self.room > _LITTLE:
             self.findings += last
@@ -406,6 +407,7 @@ def _fitting(ranked: Sequence[_Line], budget: int, *, counter: Counter) -> str:
     sizes = {at: counter.count(line) + 1 for at, line in lines.items()}
     total = sum(sizes.values())
     longest = [(-size, at) for at, size in sizes.items() if len(lines[at]) > ranked[at].least]
+    # sizes are negative, since the smallest of a heap is the first
     heapq.heapify(longest)
     lowest = iter(sorted(lines, key=lambda at: (ranked[at].rank, at)))
     while lines and total > budget:
@@ -415,6 +417,7 @@ def _fitting(ranked: Sequence[_Line], budget: int, *, counter: Counter) -> str:
             del lines[least]
             continue
         size, at = longest[0]
+        # by a fifth at a time: many long lines lose a little each before one loses much
         lines[at] = _cut(lines[at], max(ranked[at].least, int(len(lines[at]) * 0.8)))
         sizes[at] = counter.count(lines[at]) + 1
         total += sizes[at] + size
@@ -602,6 +605,8 @@ def _facts(facts: Iterable[Entry], budget: int, *, counter: Counter, plain: bool
     """
     ranked = sorted(facts, key=lambda entry: (-entry.need, -entry.seq))
     room, told = budget, ""
+    # what speakers and references weigh is known of the written text only; each pass corrects the room by what was
+    # left
     for _ in range(_PASSES):
         text = _paragraphs(_affordable(ranked, room, counter=counter), plain=plain)
         left = budget - counter.count(text)
@@ -620,6 +625,7 @@ def _affordable(ranked: Iterable[Entry], budget: int, *, counter: Counter) -> li
         if size <= budget:
             budget -= size
             chosen.append(entry)
+        # else a shorter one further down may still fit
         elif budget < _NEARLY_FULL:
             break
     return sorted(chosen, key=lambda entry: (entry.seq, entry.state_seq))
@@ -682,6 +688,7 @@ def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: s
         if begun[begins] == _ALIKE or ((like := form(text)) and forms[like] >= LEAST):
             continue
         size = counter.count(text) + PER_LINE
+        # a path is told once, above all of its lines
         if place and place not in places:
             size += counter.count(place) + PER_LINE
         if size <= budget:

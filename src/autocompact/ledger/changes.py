@@ -154,6 +154,7 @@ def _difference(before: list[str], after: list[str]) -> tuple[list[str], list[st
         return [line for line in before if line not in kept], [line for line in after if line not in kept]
     gone: list[str] = []
     come: list[str] = []
+    # autojunk would take lines that occur often, such as a brace, for noise, and tell them as changed
     for tag, a0, a1, b0, b1 in difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
         if tag != "equal":
             gone += before[a0:a1]
@@ -190,7 +191,9 @@ def find_changes(
         _follow_agents(files, call)
         for path, effect, hunks in edits_of(call.action):
             path = same.get(path, path)
+            # the agent tried again, and this is what came of it
             tried.pop(path, None)
+            # out and in again: files stand in the order of their last change
             file = files.pop(path, None) or _File()
             files[path] = file
             file.note(effect)
@@ -203,6 +206,7 @@ def find_changes(
     for path, attempt in tried.items():
         if gist := _gist(path, attempt):
             file = files[path] = files.pop(path, None) or attempt
+            # the file is not so now, although the gist is worded as if it were
             file.tried = f"not applied {reference(attempt.seqs[0])} {gist.replace('now `', 'with `', 1)}"
     return [_entry(path, file, words=words) for path, file in files.items()]
 
@@ -228,6 +232,7 @@ def _follow_git(files: dict[Redacted, _File], command: str) -> None:
         return
     if _COMMITS.found_in(command):
         for file in files.values():
+            # copies: later edits go on in the originals
             file.committed = Counted(file.added), Counted(file.removed)
     for match in _RESTORES.finditer(command):
         named = match["paths"].split()
@@ -364,6 +369,7 @@ def _effect(file: _File, words: Mapping[str, Redacted]) -> str:
 
 def _gist(path: str, file: _File) -> str:
     """What the edits amount to: definitions that came, went or changed, what they are for, and the agent's words."""
+    # unary plus drops lines whose count has gone back to zero
     added, removed = [*+file.added], [*+file.removed]
     new, old = _defined(path, added), _defined(path, removed)
     plus = [name for name in new if name not in old]
@@ -475,6 +481,7 @@ def _window(before: str, after: str) -> tuple[str, str]:
         return before, after
     same = _shared(before, after)
     start = max(0, after.rfind(" ", 0, max(0, same - AROUND)) + 1)
+    # what both begin with must not be counted at their end once more
     limit = min(len(before), len(after)) - same
     end = max(0, _shared(before[::-1][:limit], after[::-1][:limit]) - AROUND)
     return _middle(before, start, end=end), _middle(after, start, end=end)

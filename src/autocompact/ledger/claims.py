@@ -121,6 +121,7 @@ def opens(heading: str) -> bool:
 
 def _claim(lines: list[str], index: int, *, own: Container[str] = ()) -> Claim:
     done, unfinished = (_says(pattern, lines[index], own=own) for pattern in (_DONE, _OPEN))
+    # a line that says both ("fixed the first, the second is still open") claims nothing of either
     if done != unfinished:
         return "done" if done else "open"
     if done:
@@ -143,8 +144,11 @@ def _is_refused(line: str, found: re.Match[str]) -> bool:
     if not found[0][0].isalpha():
         return False  # a mark
     before = line[max(0, found.start() - _FAR) : found.start()]
+    # in the same clause only: "no errors, all done" is done
     if _NOTHING.search(_CLAUSE.split(before)[-1]):
         return True
+    # "if the tests are fixed" tells no state; "if in doubt ask, fixed the tests" has no verb that the condition could
+    # rule
     verb = _AUXILIARY.match(found[0]) or _AUXILIARY.search(before.rstrip())
     return verb is not None and _IF.search(_SENTENCE.split(before)[-1]) is not None
 

@@ -77,8 +77,10 @@ def find_files(
         for spelled, effect in call.action.files if not call.is_error else ():
             if effect == "read":
                 path = (same or {}).get(spelled, spelled)
+                # out and in again: the order is that of the last reading
                 one = read[path] = read.pop(path, None) or _Read(call.seq)
                 one.seq = call.seq
+                # of several files in one output nobody knows which line is whose
                 if len(call.action.files) == 1:
                     one.defines |= dict.fromkeys(pieces(cut(call.output, end=LONGEST_OUTLINE), _outline))
     return [
@@ -289,6 +291,7 @@ def find_running(calls: Sequence[Call], ended: Set[str], *, earlier: Iterable[En
     for call in calls:
         about = call.action.task
         if about in running and (
+            # how it ended is said at the beginning or at the end; a log between them may have such words of its own
             call.action.verb == "stop" or _ENDED.search(call.output[-2_000:] + call.output[:2_000])
         ):
             del running[about]

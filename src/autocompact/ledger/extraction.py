@@ -94,6 +94,7 @@ def read_in_stretches(
     """
     *before, last = stretches(messages, tokens=tokens, least=least)
     for left, stretch in zip(range(len(before), 0, -1), before, strict=True):
+        # names are the larger part of the work, and those of older stretches would have faded to nothing
         found = scan(stretch, redactor=passing(), with_names=left == 1)
         previous = Reading(found, previous=previous, with_findings=left <= FINDINGS_LAST).ledger().unfaded
     return Reading(scan(last, redactor=redactor), previous=previous)
@@ -127,6 +128,7 @@ class Reading:
         calls = [call for call in found.calls if call.seq <= end]
         touched = (path for call in calls for path, _ in call.action.files)
         known_paths = (entry.key for kind in ("file", "change") for entry in _of_kind(earlier, kind))
+        # agents write one file in several ways (absolute, from the project, from a folder within): all are one entry
         same = spellings((*touched, *known_paths))
         names = find_identifiers(found.sightings, through=end, weights=self._weights)
         needs = {str(entry.key): entry.need for entry in names}
@@ -244,6 +246,7 @@ def _merged(
 
     What fades may be dropped one day, a change never is: of a file that was changed again the earlier text is added.
     """
+    # what these messages say goes before what an earlier ledger has
     known = {(entry.kind, entry.key): entry for entry in entries}
     changed = {entry.key for entry in entries if entry.kind == "change"}
     for entry in earlier:

@@ -447,6 +447,7 @@ def is_rule(sentence: str, *, strict: bool = False) -> bool:
     if not strict and (order := outright(sentence)) != sentence:
         lasts = not sentence.rstrip().endswith(("?", "？")) or _STRONG.found_in(order) or asks_for_good(order)
         return lasts and not _CASE.found_in(sentence) and is_rule(order)
+    # Chinese, Japanese and Korean say in four characters what takes nine letters
     if sentence.rstrip("\"')` ").endswith(("?", "？")) or len(sentence) < (9 if sentence.isascii() else 4):
         return False
     # most sentences have no such form: then what it must not be is not looked for
@@ -551,6 +552,7 @@ def find_rules(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[E
                 text=Redacted(rule.text),  # a sentence of redacted words
                 seq=words.seq,
                 key=filled("rule {}", Redacted(rule.text[:80])),
+                # what comes from files and from the client comes again with each request
                 need=0.5 if strict else 1.0,
                 where=_SPEAKERS[words.by],
             )
@@ -688,6 +690,7 @@ def _replace(kept: dict[str, _Kept], rule: Rule) -> bool:
     language, same, gone = _LANGUAGE.found_in(rule.text), slot(rule.text), _about(replaced(rule.text))
     for key, one in list(kept.items()):
         shared = len(rule.about & one.rule.about)
+        # to end a rule, its matter has to be met; to say it anew, little else may be said: hence two measures
         smaller = min(len(rule.about), len(one.rule.about)) or 1
         larger = max(len(rule.about), len(one.rule.about)) or 1
         if (

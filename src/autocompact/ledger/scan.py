@@ -148,6 +148,8 @@ def scan(
     calls: dict[Place, Call] = {}
     redactor = redactor or Redactor()
     texts = [(message, readable(message)) for message in with_calls(_after_prompt(messages))]
+    # a secret is known by its place once ("TOKEN=…"), and must go wherever else it stands, also before: so all is
+    # read before the first is redacted
     redactor.learn(text for _, text in texts)
     for index, (message, text) in enumerate(texts):
         found.last_seq = message.seq
@@ -337,9 +339,11 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
         edits = call.action.verb in ("edit", "create", "delete")
         if edits and not call.action.files and (path := edited(part.text, edited_file)):
             call.action = structs.replace(call.action, files=((path, "edited"),))
+        # many clients report an edit that did not match as an ordinary result
         call.is_error = part.is_error or (edits and was_not_edited(part.text))
         if call.action.command:
             command = call.action.command
+            # "pytest | tail" ends with the status of tail
             hidden = is_check(command) and is_status_hidden(command)
             call.outcome = read_outcome(part.text, is_error=part.is_error, hidden=hidden)
         _tickets(found, call, text=text)

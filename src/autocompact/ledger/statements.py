@@ -207,6 +207,8 @@ class Statements:
             return
         refuses, counts = negated(sentence), quantified(sentence)
         half, close_by = near + len(sentence) // 2, min(CLOSE, len(sentence))
+        # a negation means what stands near it, so it is looked for close by; "all" may stand at the other end of the
+        # sentence
         far = max(CLOSE, len(sentence))
         for at in self._anchors(wanted.weights):
             if self._stand(wanted, at=at, near=half, share=share):
@@ -214,6 +216,8 @@ class Statements:
                 close = self.text[max(0, at - close_by) : at + close_by]
                 if counts and not quantified(self.text[max(0, at - far) : at + far]):
                     continue
+                # the sentence refuses: a negation anywhere near will do; it does not: one close by would turn it
+                # round
                 if negated(wide) if refuses else not negated(close):
                     yield at
 
@@ -251,10 +255,12 @@ class Statements:
             key=lambda token: (len(self._by_token[token]), token),
         )
         for token in rare[:_ANCHORS]:
+            # the end of a text has the newest state of a thing
             yield from reversed(self._by_token[token][-_PLACES:])
 
     def _weighed(self, wanted: frozenset[str]) -> _Wanted:
         known = self._by_token
+        # counted in this text alone, so that the verdict depends on nothing else
         weights = {token: 1.0 / (1.0 + log2(1 + len(known.get(token, ())))) for token in wanted}
         numbers = frozenset([token for token in wanted if token.isdecimal()])
         return _Wanted(weights=weights, numbers=numbers, total=fsum(weights.values()))
@@ -273,6 +279,7 @@ class Statements:
         rarest, found = atoms[0], self._atoms.get(atoms[0].group(), ())
         for atom in atoms[1:]:
             places = self._atoms.get(atom.group(), ())
+            # the rarest word of the name has the fewest places to look at
             if len(places) < len(found):
                 rarest, found = atom, places
         for place in reversed(found):

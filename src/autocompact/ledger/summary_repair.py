@@ -128,6 +128,7 @@ def repair_summary(
     wanted += HEADINGS if wanted else 0
     if size + wanted <= budget:
         return Repaired(text=_with(missing, summary, language=language, budget=budget, counter=counter))
+    # so much of it stays whatever is missing: it reads better than a list
     goal = max(budget - wanted, int(size * CONDENSED_TO))
     short = condensed(summary, goal, counter=counter, with_code=size > budget)
     left_out, passages = short.left_out, short.passages
@@ -136,6 +137,7 @@ def repair_summary(
             short.text, budget - min(wanted, int(budget * ADDED_SHARE)), counter=counter, ledger=ledger
         )
         short, left_out, passages = shorter, left_out + shorter.left_out, max(passages, shorter.passages)
+    # what made room is missing now
     missing = _missing(short.text, ledger=ledger, verification=verify(short.text, ledger))
     text = _with(missing, short.text, language=language, budget=budget, counter=counter)
     return Repaired(text=text, left_out=left_out, passages=passages)
@@ -174,6 +176,7 @@ def _with(missing: Ledger, summary: Redacted, *, language: str, budget: int, cou
         if not addition:
             break
         repaired = joined("", (head, addition))
+        # the account keeps to its budget only about: it is written again, in less, by what was too much
         excess = counter.count(repaired) - budget
         if excess <= 0:
             return _with_files(missing, repaired, language=language, budget=budget, counter=counter)
@@ -283,6 +286,7 @@ def _unsaid(entry: Entry, checked: Checked, *, plan: bool, said: Set[str]) -> En
         case "file":
             return None if checked.standing(entry) == "referenced" else entry
         case _:
+            # a rule is never said "in other words": nearly the same is another rule
             stays = entry.kind == "rule" or (entry.kind == "todo" and plan)
             return entry if stays or _is_new(entry.text, statements, said=said) else None
 

@@ -247,6 +247,7 @@ class Checked:
         if not flat.strip(" …"):
             return ()
         verbatim = self.statements.named(flat)
+        # "yes" stands in any text, so it counts as often as it is quoted: two requests of it need two quotations
         if len(content(text)) < FEW:
             quoted = [at for at in verbatim if self._quoted(at, at + len(flat))]
             return self._one(iter(quoted), flat) if len(quoted) >= self._alike[flat] else ()
@@ -268,15 +269,18 @@ class Checked:
         if _is_announced(part):
             return None
         if len(content(part)) < SHORT:
+            # four fifths of a few tokens may lack the one that matters
             share, near = max(share, LINE_SHARE), RULE_NEAR
         urls, code = _URL.findall(part), _QUOTED_CODE.findall(part)
         for names, pattern in ((urls, _URL), (code, _QUOTED_CODE)):
             if names and len(content(pattern.sub(" ", part))) >= FEW:
                 part = pattern.sub(" ", part)  # one name, however many words it has
         half = near + len(part) // 2
+        # a common phrase has thousands of places: the first ones have to show it
         for at in islice(self.statements.all_said(part, share=share, near=near), _PLACES):
             there = self.statements.text[max(0, at - len(part)) : at + len(part)]
             wide = self.statements.text[max(0, at - half - len(flat)) : at + half + len(flat)]
+            # what was cut off there may have turned the sense
             whole = "…" in part or "…" not in there
             named = all(url in self.statements.text for url in urls) and all(each in wide for each in code)
             if whole and named and self._is_not_denied(part, at=at):
@@ -482,6 +486,7 @@ class Checked:
         if not places:  # as of most names
             return
         wanted = content(entry.text.replace(entry.key, " ")) - content(entry.key)
+        # few words stand near a name by chance, and code is said by its very line
         if wanted and (len(wanted) < _FEW_EXPLAIN or _is_literal(entry.text)):
             yield from self._within(_CODE_MARK.sub("", entry.text).strip("… "), places)
         elif wanted:
@@ -530,6 +535,7 @@ def _tells(near: str, part: str) -> bool:
     wanted, there = content(_CHANGE_MARK.sub("", part)), content(near)
     if len(wanted) < _SHORT_CODE:
         return bool(wanted) and _CHANGE_MARK.sub("", part).strip("` ,;") in near
+    # a number is most often what was changed, so it may not be the tenth that is missing
     return len(wanted & there) >= LINE_SHARE * len(wanted) and not any(
         token.isdecimal() for token in wanted - there
     )
@@ -573,6 +579,7 @@ def _names(text: str) -> Iterator[str]:
     found: dict[str, None] = {}
     for pattern in (_FILE, _FLAG, _FUNCTION):
         names = (match[0] for match in pattern.finditer(text))
+        # what we cut out of a name stands in no conversation, and would be told as invented
         found.update(dict.fromkeys(name for name in names if _REDACTED not in name))
     for match in _CODE_NAME.finditer(text):
         found.update(dict.fromkeys(_IDENTIFIER.findall(match[1])))
