@@ -107,6 +107,7 @@ class Anthropic:
             return Message(seq=seq, role="user", parts=parts, raw=raw, dialect=self.name, synthetic=True)
         parts = tuple(piece.part for piece in _pieces(wire.content, path=f"{path}.content"))
         says: Role = wire.role
+        # this API has no role for results: they come in messages of the user, mixed with words or alone
         if says == "user" and parts and all(isinstance(part, ToolResult) for part in parts):
             says = "tool"
         return Message(seq=seq, role=says, parts=parts, raw=raw, dialect=self.name)
@@ -310,6 +311,7 @@ def _media_piece(part: Image | Document, own: bytes | None) -> Piece:
 def _image_source(part: Image) -> dict[str, str] | None:
     media_type = part.media_type or _PICTURES[1]
     if part.data:
+        # any other picture makes the whole request a 400
         usable = media_type in _PICTURES
         return {"type": "base64", "media_type": media_type, "data": part.data} if usable else None
     return {"type": "url", "url": part.url} if part.url else None
@@ -364,6 +366,7 @@ def _merge(first: Unit, second: Unit) -> Unit:
 
 def _opened_by_user(units: Iterable[Unit]) -> Iterator[Unit]:
     for index, unit in enumerate(units):
+        # the API refuses a list that begins with the model
         if not index and unit.role == "assistant":
             yield Unit(role="user", message=structs.replace(unit.message, role="user"), pieces=[_OPENING])
         yield unit
@@ -381,6 +384,8 @@ def _ordered(unit: Unit) -> list[Piece]:
     """Results first; reasoning first where a merge put something before it."""
     if unit.role == "user":
         return sorted(unit.pieces, key=lambda piece: not isinstance(piece.part, ToolResult))
+    # sorted() keeps the order of equals; with thinking switched on, the API wants a turn with calls to begin with its
+    # thinking
     if unit.pieces and not isinstance(unit.pieces[0].part, Reasoning):
         return sorted(unit.pieces, key=lambda piece: not isinstance(piece.part, Reasoning))
     return unit.pieces

@@ -29,6 +29,7 @@ def without_marks(raw: bytes) -> bytes:
 def canonical(raw: bytes) -> bytes:
     """The JSON in the form in which messages are compared and hashed."""
     raw = without_marks(raw)
+    # a look at the beginning: role and content stand there, and most messages of tools have no text at all
     return _LONE_TEXT.sub(rb'"content":\1', raw) if b'"text"' in raw[:200] else raw
 
 

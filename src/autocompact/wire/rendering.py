@@ -123,6 +123,7 @@ class Renderer:
         while place > first and (place == last or not self._join(messages, place)):
             place -= 1
             if messages[place].seq == known_to:
+                # seen apart for an earlier request, and these messages have not changed since
                 place = max(first, place - (known_to - known_from))
         if place < last:
             self._apart = messages[place].seq, messages[last - 1].seq
@@ -163,6 +164,7 @@ def _list(request: Request, messages: list[bytes]) -> bytes:
     if len(raws) < 2 or not messages:
         return json.array(messages)
     start, end = request.spans[name]
+    # as the client wrote it: of a request that is changed, nothing but the change may differ
     first = json.space(body, start + 1)
     second = json.space(body, body.index(b",", first + len(raws[0])) + 1)
     last = end - 1

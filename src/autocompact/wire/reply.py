@@ -147,6 +147,7 @@ def read_figures(usage: bytes | Raw) -> Figures | None:
     try:
         return _FIGURES.decode(usage)
     except msgspec.DecodeError:
+        # one figure that is none spoils the decoding of all: the others are read one by one
         given = cast("dict[str, object]", json.plain(usage))
     details = {name: given[name] for name in _BREAKDOWNS if isinstance(given.get(name), dict)}
     return msgspec.structs.replace(

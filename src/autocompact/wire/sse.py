@@ -19,6 +19,7 @@ class Payloads:
         """The data of the events that this chunk completes."""
         if not chunk:
             return []
+        # a CRLF that two chunks share is one line end
         if self._after_cr and chunk.startswith(b"\n"):
             chunk = chunk[1:]
         self._after_cr = chunk.endswith(b"\r")
