@@ -115,6 +115,7 @@ def _spared(passages: Sequence[Passage], *, with_code: bool, drafted: Set[str]) 
     current = {passage.section for passage in passages if passage.heading and opens(passage.text)}
     if passages and passages[-1].section:
         current.add(passages[-1].section)
+    # from the end, so that what is compared is what comes later, which stays
     for index in range(len(passages) - 1, -1, -1):
         text = passages[index].text
         if passages[index].heading:
@@ -139,6 +140,7 @@ def _share(text: str, later: Sequence[str]) -> float:
     if not content(text):
         return 0.0
     after = Statements("\n".join(reversed(later)), wanted=[text])
+    # a number or name that is only here would be lost with it, however much of the rest is said again
     return after.share(text, near=_NEAR) if exact(text) <= exact(after.text) else 0.0
 
 

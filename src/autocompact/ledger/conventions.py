@@ -286,6 +286,7 @@ def states_convention(sentence: str) -> bool:
         return False
     if not sentence.isascii() and _EAST.found_in(sentence):
         return not _TOLD.found_in(sentence)
+    # the cues are English words, so a sentence with other letters goes to the dear patterns unasked
     has_cue = not sentence.isascii() or not words.isdisjoint(_CUES)
     if not words.isdisjoint(_TO_YOU) and _FREEDOM.begins(sentence):
         return True
@@ -293,6 +294,7 @@ def states_convention(sentence: str) -> bool:
         return True
     told = _FACTS.begins(sentence) or (not words.isdisjoint(_SO) and _CIRCUMSTANCE.begins(sentence))
     told = told or (has_cue and (_WRITTEN_IN.found_in(sentence) or _is_enough(sentence)))
+    # an English sentence has words such as "an" and "der" by chance, and the patterns abroad are the dearest
     told = told or (not _is_english(words) and _ABROAD.found_in(sentence))
     return told and not _TOLD.found_in(sentence)
 
@@ -313,6 +315,7 @@ def outright(sentence: str) -> str:
 
     A question that is none of these keeps its mark.
     """
+    # "use tabs, ok?" is an order, whatever its mark says
     if sentence.endswith(("?", "？")) and (tag := _TAG_QUESTION.search(sentence)) is not None:
         return sentence[: tag.start()]
     polite = _POLITE.match(sentence) if _POLITE.begins(sentence) else None
@@ -371,6 +374,7 @@ def clauses(sentence: str) -> Iterator[str]:
         return
     start = 0
     for cut in _SPLIT.finditer(sentence):
+        # "e.g. this" and "wait ... what" go on in lower case as well
         if not _ABBREVIATED.search(sentence, start, cut.start()):
             yield sentence[start : cut.start()]
             start = cut.end()

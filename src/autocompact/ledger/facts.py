@@ -158,6 +158,8 @@ def find_facts(statements: Sequence[Said], *, most: int = 600) -> list[Entry]:
 
     def worth(index: int) -> float:
         clause = clauses[index]
+        # how often a word is said counts against it, since what comes again and again is the topic; not against a
+        # name
         new = sum(
             value * KNOWN ** told[term] / seen[term] ** (NAMED if value == NAME else FREQUENT)
             for term, value in clause.terms.items()
@@ -170,6 +172,8 @@ def find_facts(statements: Sequence[Said], *, most: int = 600) -> list[Entry]:
     while heap and len(chosen) < most:
         _, negative = heapq.heappop(heap)
         now = worth(-negative)
+        # worth only falls as more is told: who is still the best with today's worth is the best of all, and the
+        # others need no new look. The margin is for sums that differ in their last bit
         if heap and now < -heap[0][0] - 1e-9:
             heapq.heappush(heap, (-now, negative))
             continue
@@ -225,6 +229,7 @@ def _matters(text: str) -> Iterator[str]:
 def _same(clause: _Clause, of_term: Mapping[str, Sequence[_Clause]]) -> list[_Clause]:
     """The earlier clauses of the same speaker of which ``clause`` says most words again."""
     said = {term for term, value in clause.terms.items() if value > QUALITY}
+    # the last few clauses with a word: in a long chat an everyday word has thousands
     shared = Counted(id(other) for term in said for other in of_term.get(term, ())[-_LATEST:])
     others = {id(other): other for term in said for other in of_term.get(term, ())[-_LATEST:]}
     return [
@@ -296,6 +301,7 @@ def _lines(statements: Iterable[Said]) -> Iterator[tuple[int, Redacted, str, str
     for words in statements:
         by, text = own("assistant") if words.by == "assistant" else own("user"), str(words.text)
         spoken = _SPEAKS.match(text)
+        # "Note:" and "PS:" look like a speaker once; a speaker comes again
         if spoken is not None and named[spoken[1]] >= _LINES_OF_ONE:
             by, text = cut(words.text, spoken.start(1), end=spoken.end(1)), text[spoken.end() :]
         if question and by != asker:

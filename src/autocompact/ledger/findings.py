@@ -208,6 +208,7 @@ def ranked_anew(
     seen = Counted(term for candidate in candidates for term in candidate.terms)
     rare = {term: 1 / (1 + math.log(count)) for term, count in seen.items()}
     chosen = _without_repetition(candidates, rare, most=len(candidates))
+    # `_without_repetition` gives a quarter, to fit into a `need` of 0 to 1
     return {left[candidate.order].key: 4 * worth for candidate, worth in chosen}
 
 
@@ -234,6 +235,7 @@ def _candidates(spoken: Sequence[Spoken], most: int, *, asked: Sequence[str]) ->
     so_far, order = total, 0
     latest_first: list[_Candidate] = []
     for words in reversed(spoken):
+        # half of what fades does so by text, half by requests: a turn may be one word or a whole day
         recency = 0.2 + 0.4 * math.exp(-4 * (1 - so_far / total)) + 0.4 * 0.75 ** (last_turn - words.turn)
         so_far -= len(words.text)
         question = _question(words, asked)
@@ -247,6 +249,7 @@ def _candidates(spoken: Sequence[Spoken], most: int, *, asked: Sequence[str]) ->
         if len(latest_first) >= most:
             break
     for candidate in latest_first:
+        # counted down from the end, since only the latest are read: now from 1 upwards
         candidate.order += 1 - order
     return latest_first[:most][::-1]
 
@@ -308,6 +311,7 @@ def only_intends(sentence: str) -> bool:
 def _weight(passage: Passage) -> float:
     """What a passage is worth by its own words: about 0.2 to 3."""
     text = passage.told
+    # kinds of cues, not cues: ten causes in one sentence are one reason to keep it
     cues = sum(cue.found_in(text) for cue in _CUES)
     concrete = sum(1 for _ in islice(_CONCRETE.finditer(text), 4))
     weight = 0.5 + 0.4 * min(cues, 4) + 0.12 * concrete
@@ -337,6 +341,7 @@ def _without_repetition(
     while heap and len(chosen) < most:
         _, negative = heapq.heappop(heap)
         now = worth(-negative)
+        # worth only falls as more is told, so who is still ahead of all others' older worth is the best
         if heap and now < -heap[0][0] - 1e-9:
             heapq.heappush(heap, (-now, negative))
             continue

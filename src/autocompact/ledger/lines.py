@@ -68,6 +68,7 @@ def explaining_line(sightings: Sightings, sighting: Sighting) -> tuple[Piece, Re
     `LOOK_BACK`; where none says more the bare line it is, and also for a path, which says itself what it is.
     """
     piece, line = _line(sightings.pieces[sighting.last], sighting.name)
+    # looking back reads old pieces, which is dear: only for names that do not say themselves what they are
     if sighting.shape in ("path", "file", "url") or not _is_bare(line, sighting.name):
         return piece, line
     for index in range(sighting.last - 1, max(-1, sighting.last - LOOK_BACK), -1):
@@ -104,6 +105,7 @@ def last_place(text: str, name: str) -> int:
         end = at + len(name)
         if not _in_word(text[at - 1 : at]) and not _in_word(text[end : end + 1]):
             return at
+        # one character less, so that places which overlap are found as well
         at = text.rfind(name, 0, end - 1)
     return max(last, 0)
 

@@ -144,6 +144,7 @@ def read_outcome(output: Redacted, *, is_error: bool, hidden: bool = False) -> O
     if len(output) > HEAD + TAIL:
         output = joined("\n", (cut(output, end=HEAD), cut(output, -TAIL)))
     code = _exit_code(output)
+    # a bad code is believed even there: with pipefail it is that of the check
     if hidden and not code:
         failed = is_error or _says_failed(output)
     else:
@@ -176,6 +177,7 @@ def _short(line: str, length: int) -> str:
 
 def _exit_code(output: str) -> int | None:
     code = None
+    # the last one: what a program printed of others stands before
     for match in _EXIT.finditer(output):
         code = int(match[match.lastindex or 0])
     return code
@@ -200,6 +202,7 @@ def _lines(pattern: LazyPattern, text: str) -> Iterator[str]:
     """The lines in which ``pattern`` matches, without white space around them."""
     at = 0
     while match := pattern.search(text, at):
+        # not line by line: most outputs have many lines and few hits
         at = text.find("\n", match.end())
         at = at if at >= 0 else len(text)
         yield text[text.rfind("\n", 0, match.start()) + 1 : at].strip()
@@ -213,6 +216,7 @@ def without_comments(command: str) -> str:
 
 def normal(command: str) -> str:
     """The command without what does not change its meaning: comments, leading ``cd``, cut of the output, white space."""
+    # first the documents: what stands in one may look like a comment or a pipe
     command = without_comments(HEREDOC.sub(r"\1…", command))
     if changed := _CD.match(command):
         command = command[changed.end() :]

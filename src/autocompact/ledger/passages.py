@@ -116,6 +116,7 @@ def sentences(text: str) -> list[str]:
         return [text] if text else []
     found: list[list[str]] = []
     for piece in _pieces(text):
+        # joined again afterwards: behind an abbreviation or the number of a day a mark looks like any other
         if found and (_ABBREVIATED.search(found[-1][-1]) or _is_date(found[-1][-1], piece)):
             found[-1].append(piece)
         else:
@@ -165,6 +166,7 @@ def _blocks(text: str, *, with_code: bool = False) -> Iterator[tuple[str, str]]:
     for line in (*_outside_of_code(text, with_code=with_code), ""):
         starts, words = _line(line)
         if starts != "text" and paragraph:
+            # the row above a rule names the columns; a rule of mere blanks is an empty line
             head = starts == "rule" and kind == "row" and line.strip()
             yield "columns" if head else "item" if kind == "row" else kind, _plain(" ".join(paragraph))
             paragraph = []
@@ -186,6 +188,7 @@ def _outside_of_code(text: str, *, with_code: bool) -> Iterator[str]:
     code: list[str] = []
     for line in _GLUED.sub(r"\n\1", text).split("\n"):
         mark = _FENCE.match(line)
+        # a fence ends with the mark that began it: ``` within ~~~ is text
         if mark and (not fence or mark[1] == fence):
             if with_code and fence and lead.endswith((":", "：")) and (shown := _shown(code)):
                 yield from (f"- `{shown}`", "")

@@ -100,11 +100,14 @@ class Sightings:
             if seen is None:
                 seen = known[chunk] = self._new(chunk)
             for sighting in seen:
+                # once a piece, however often it has the name: a listing must not outvote the conversation
                 if sighting.last == index:
                     continue
                 sighting.last = index
                 sighting.seen = end
                 sighting.counts[source] += 1
+                # 3 and 4 are call and edit, 0 is result: what the agent did with a name, what was said of it, and
+                # what only came by
                 if source in (3, 4):
                     sighting.used = end
                 elif source:
