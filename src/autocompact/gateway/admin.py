@@ -87,6 +87,7 @@ class Asked:
             Refused: it is no such number.
         """
         given = self.query.get(name, str(default))
+        # isdigit() takes digits of all scripts, and int() digits without end
         if not (given.isascii() and given.isdigit() and len(given) <= len(str(most))):
             raise _bad(f"{name} is {given!r}: it must be a number from 1 to {most}")
         if not 1 <= int(given) <= most:
@@ -199,6 +200,7 @@ class Administration:
     async def _list(self, asked: Asked) -> Response:
         limit = asked.number("limit", most=MOST_LISTED, default=100)
         after = _position(asked)
+        # one more than is shown tells whether there is a next page
         found = await self._store.conversations(asked.namespace, limit=limit + 1, after=after)
         page = found[:limit]
         return _json(
@@ -248,6 +250,7 @@ class Administration:
             raise _bad(f"q must say what to search for, in at most {MOST_QUERY} characters")
         store = self._store
         if isinstance(store, WriteBehind):
+            # the index is written with the messages, and these may still wait
             await store.settled()
             store = store.store
         index = index_of(store)

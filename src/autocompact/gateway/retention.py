@@ -111,6 +111,7 @@ class Retention:
             StoreError: the store could not do it; it is tried again after the next sweep.
         """
         if self._unclean:
+            # before the work, so that what is deleted meanwhile is not taken for cleared
             self._unclean = False
             try:
                 await self._conversations.store.purge()

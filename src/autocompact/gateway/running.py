@@ -57,6 +57,7 @@ def found(host: str, port: int, *, environ: Mapping[str, str] | None = None) -> 
     if not path.exists():
         return None
     try:
+        # whoever gets the lock knows that nobody holds it: there is no gateway
         with FileLock(path, timeout=0, mode=PRIVATE_FILE):
             return None
     except Timeout:
@@ -77,6 +78,7 @@ class _Health(msgspec.Struct):
 def _version_at(url: str) -> str:
     """The version of the gateway there; "" if nothing of ours answers."""
     try:
+        # no proxy: an address of this machine must not leave it
         with build_opener(ProxyHandler({})).open(f"{url}/autocompact/health", timeout=_SECONDS) as response:
             return msgspec.json.decode(response.read(_MOST_BYTES), type=_Health).version
     except (OSError, msgspec.DecodeError):

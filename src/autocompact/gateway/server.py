@@ -135,6 +135,7 @@ async def served(
             if begins is not None:
                 begins()
             await super().startup(sockets)
+            # uvicorn looks at the flag in its main loop, which it would not reach
             if self.started and self.should_exit:
                 await self.shutdown(sockets)
 
@@ -187,6 +188,7 @@ async def running(
         await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
         yield address_of(bound)
     finally:
+        # also where the server ended before it was up: then nobody sets the event
         waiting.cancel()
         serving.should_exit = True
         await task
