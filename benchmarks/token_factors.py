@@ -5,7 +5,8 @@
 *By reported usage*: stretches of recorded sessions in which the context grew by 1,500 tokens and more. Each factor is tried
 on sessions that it was not learned from (by session), and on those of another client (by format). *By vocabulary*: the words
 of the sessions, counted with the vocabularies of the extras that are installed (`autocompact.models.published`), and with
-ctok's reconstruction of Claude's where that is at hand; nothing is downloaded. ctok is slow: it counts a sample.
+ctok's reconstruction of Claude's where that is at hand, which needs Python 3.12; nothing is downloaded. ctok is slow: for this
+it counts a sample. The stretches of Claude's sessions it counts whole.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from autocompact.core.factors import first_factor
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult
-from autocompact.core.tokens import message_cost
+from autocompact.core.tokens import Counter, message_cost
 from autocompact.models.published import PUBLISHED
 from autocompact.models.vocabulary import Name, load_counter
 from autocompact.sessions import Session
@@ -88,9 +91,9 @@ def kinds_of(message: Message, tokens: int, *, count: Count) -> dict[str, int]:
     return {"reads": reads, "calls": calls, "rest": max(0, tokens - reads - calls)}
 
 
-def recording(session: Session, name: str) -> Recording:
-    """What is known until the client's first compaction."""
-    counter, found = load_counter(), Recording(format=name, model=session.model)
+def recording(session: Session, name: str, *, counter: Counter | None = None) -> Recording:
+    """What is known until the client's first compaction, counted in tokens of ours by default."""
+    counter, found = counter or load_counter(), Recording(format=name, model=session.model)
     sums: dict[str, int] = dict.fromkeys(KINDS, 0)
     end = min((record.through_seq for record in session.compactions if record.through_seq), default=None)
     for message in session.messages[:end]:
@@ -170,7 +173,6 @@ def vocabularies(site: Path | None) -> Iterator[tuple[str, Count]]:
         if source.path is not None:
             yield name, load_counter(cast("Name", name)).count
     if site is not None:
-        sys.path.append(str(site))
         for version in ("4.6", "4.7"):
             yield f"claude, ctok {version}", _ctok(version)
 
@@ -179,6 +181,35 @@ def _ctok(version: str) -> Count:
     ctok: Any = __import__("ctok")
     frame = ctok.token_count("a", version) - 1
     return lambda text: ctok.token_count(text, version) - frame
+
+
+class CtokCounter:
+    """Counts as ctok does, each text once; how long that took."""
+
+    name = "ctok"
+
+    def __init__(self, version: str) -> None:
+        self._count = lru_cache(maxsize=None)(_ctok(version))
+        self.bytes = 0
+        self.seconds = 0.0
+
+    def count(self, text: str) -> int:
+        """Tokens of ``text``; what is no Unicode counts as the replacement character."""
+        whole = text.encode("utf-8", "replace")
+        begun, misses = time.process_time(), self._count.cache_info().misses
+        found = self._count(whole.decode())
+        if self._count.cache_info().misses > misses:
+            self.seconds += time.process_time() - begun
+            self.bytes += len(whole)
+        return max(0, found)
+
+
+def report_ctok(read: Sequence[tuple[str, Session]]) -> None:
+    """The stretches of Claude's sessions once more, with ctok's tokens in place of ours."""
+    counter = CtokCounter("4.6")
+    known = [recording(one, name, counter=counter) for name, one in read if "claude" in one.model]
+    report_family("claude, ctok", [one for one in known if any(one.stretches(STRETCHES[0]))])
+    print(f"ctok counted {counter.bytes / 1e6 / counter.seconds:.2f} MB/s of the processor's time")
 
 
 def sample(session: Session, most: int) -> str:
@@ -212,6 +243,8 @@ def main() -> None:
     )
     parser.add_argument("--ctok", type=Path, help="the site-packages where it is installed")
     site: Path | None = parser.parse_args().ctok
+    if site is not None:
+        sys.path.append(str(site))
     read = [(name, each) for name in FOLDERS for each in sessions(DATA / name, without=MASKED)]
     known = [recording(session, name) for name, session in read]
     print(
@@ -221,6 +254,8 @@ def main() -> None:
         report_family(
             family, [one for one in known if family in one.model and any(one.stretches(STRETCHES[0]))]
         )
+    if site is not None:
+        report_ctok(read)
     print(
         "| vocabulary | of one token | p90 without a factor | p90 with one, by session |\n|---|---|---|---|"
     )
