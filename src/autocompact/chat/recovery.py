@@ -52,6 +52,7 @@ async def recover(context: SessionContext) -> None:
     if unfinished is None:
         return
     parts = unfinished.parts
+    # half an answer stands behind the results: then no call before it is unanswered
     answers = [] if parts else [unanswered(id) for id in await _unanswered(context)]
     failure = "" if parts or not await _is_owed(context) else INTERRUPTED
     await context.log.append_partial(
@@ -69,6 +70,7 @@ async def recover_dead(context: SessionContext) -> bool:
     unfinished = await find_unfinished(context.store, context.key, last_seq=last)
     if unfinished is None:
         return True
+    # else whoever reopens the program after a crash would wait out its lease
     if unfinished.dead and unfinished.lease is not None:
         await context.store.release(unfinished.lease)
     try:

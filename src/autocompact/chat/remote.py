@@ -85,6 +85,7 @@ class RemoteResponder:
         """
         if message.role != "assistant":
             return message
+        # signatures of thoughts are a model's own: another one, or another API, refuses them
         own = message.dialect == self._dialect and message.model == self._name
         parts = tuple(
             _valid(part) if isinstance(part, ToolCall) else part
@@ -173,6 +174,7 @@ def _tools(tools: Iterable[Tool], dialect: Dialect) -> bytes | None:
     if not listed:
         return None
     if dialect == "anthropic":
+        # a mark holds for all that stands before it, so the last tool marks the whole list
         listed[-1]["cache_control"] = _CACHED
     return msgspec.json.encode(listed)
 

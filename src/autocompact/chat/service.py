@@ -132,6 +132,7 @@ class ChatService:
         except InvalidInput:
             await shared.engines.aclose()
             raise
+        # closed only when no session uses it any more: a running turn ends with the model that it began with
         self._replaced.append(self._shared)
         self._shared, self._config = shared, config
         for session in self.sessions.kept:

@@ -354,6 +354,7 @@ class ChatSession:
                 return
             case CompactionStarted():
                 self._compacting = True
+                # what the person saw last: measured anew, it may differ from the figure on the screen
                 self._before = self._shown or self.meter().used
             case CompactionCompleted():
                 self._compacting = False
@@ -521,6 +522,7 @@ class ChatSession:
                 running.
         """
         asked = await self._checked_request(seq)
+        # the text is what was edited; pictures and files of the request are not typed anew
         kept = [part for part in asked.parts if isinstance(part, Image | Document)]
         return await self._start(_request(text, (*kept, *attachments)), replaces=seq)
 

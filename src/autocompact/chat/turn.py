@@ -327,6 +327,7 @@ class Turn:
         if not remember or not subject:
             return
         self._context.prefix.approvals.remember(subject, allow=allow)
+        # "always" answers what is asked already, too: several calls of one reply ask at once
         for question, future in self._questions.values():
             if question.subject == subject and not future.done():
                 future.set_result(allow)

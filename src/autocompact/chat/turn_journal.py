@@ -162,6 +162,8 @@ async def find_unfinished(store: Store, key: Key, *, last_seq: int) -> Unfinishe
     if not drafted:
         return None
     worker = _worker(drafted[0])
+    # of several answers of a turn only the last can be unfinished: those before it are in the log, and have moved its
+    # end
     mine = [message for message in drafted[1:] if message.id == str(last_seq)]
     parts = _parts(
         "".join(part.text for message in mine for part in message.parts if isinstance(part, Reasoning)),

@@ -91,6 +91,7 @@ class TurnRunner:
                 followed = await context.log.follow()
                 if followed.deleted:
                     raise InvalidInput(DELETED)
+                # another program was at work here since, and may have died in the middle of a turn
                 self._recovery_due = self._recovery_due or followed.changed
                 await recover(context)
                 begun.set_result(await _appended(context, request, pending_id=pending_id))
@@ -116,6 +117,8 @@ class TurnRunner:
         context.emit(ended)
         context.emit(ContextChanged())
         task, pending = asyncio.current_task(), context.pending.requests
+        # a cancellation may have come after the last step: the turn is finished, and the person wants to stop all the
+        # same
         cancelled = task is not None and task.cancelling()
         if pending and ended.outcome == "finished" and not cancelled:
             request = text_message(0, "user", pending[0].text)
@@ -158,6 +161,7 @@ async def _appended(context: SessionContext, request: Message | None, *, pending
     """The request as stored in the log."""
     if request is None:
         last = len(context.conversation)
+        # the turn goes on, so its failure is no longer what the page shows
         if context.notes.failures.get(last):
             await context.notes.add(Failed(seq=last, message=""))
         return Message(seq=0, role="user", parts=())
