@@ -81,6 +81,7 @@ def files_in_work(
         if len(found) == MOST_FILES:
             break
         stays = version.opened > record.through_seq or version.opened in record.keep
+        # what stays in the context shows the file already, in the version of that time
         if stays or not folder.takes(version.path):
             continue
         for file in _attachments(version, folder, counter=counter):
@@ -138,16 +139,19 @@ class _Folder:
         if self._real is None or not path.is_absolute():
             return known
         try:
+            # links first: one within the folder may lead out of it
             real = path.resolve(strict=True)
             if not real.is_relative_to(self._real) or may_hold_secrets(real.relative_to(self._real).parts):
                 return known
             described = real.stat()
+            # a pipe would never end, a device may give anything
             if not stat.S_ISREG(described.st_mode):
                 return known
             if described.st_size > _MOST_BYTES:
                 return EMPTY, "named"
             text = real.read_text(encoding="utf-8")
         except FileNotFoundError:
+            # gone from the project, so it was deleted; elsewhere it may be another computer's
             return (EMPTY, None) if path.is_relative_to(self._cwd) else known
         except (OSError, RuntimeError, ValueError):  # no right to, a circle of links, no text
             return known

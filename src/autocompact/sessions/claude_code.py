@@ -194,6 +194,7 @@ class Reader:
         return self.loaded().session
 
     def _feed(self, number: int, line: Line) -> None:
+        # a line that was copied, as by a program that resumes a session in its own file, counts once
         if line.uuid and self.tree.knows(line.uuid):
             return
         self.cwd = self.cwd or line.cwd or ""
@@ -234,6 +235,8 @@ class Reader:
             self._user(line, number=number, runs=_runs(parts, speaker_of, meta=bool(line.is_meta)))
 
     def _assistant(self, line: Line, api: _Api, *, number: int, parts: tuple[Part, ...]) -> None:
+        # the program's own words in the place of a reply ("API Error", "Request interrupted"): the model never said
+        # them
         if api.model == "<synthetic>":
             return
         uuid = line.uuid or ""
@@ -264,6 +267,7 @@ class Reader:
             request = not synthetic and not results
             self._add(line, record, request=request and index == len(runs) - 1)
             if request and not self._is_beside(line):
+                # then the same text in the queue is not a second message
                 self.queue.said(number, typed(_words(run)))
 
     def _is_beside(self, line: Line) -> bool:
@@ -320,6 +324,7 @@ class Reader:
         """The summary belongs to its parent, else to the latest boundary that has none; else it is one itself."""
         named = [boundary for boundary in self.boundaries if boundary.uuid == line.parent_uuid]
         own = named or self.boundaries[-1:]
+        # a summary without a boundary of its own: the line is both
         if not own or own[-1].summary:
             own = [Boundary(number=number, uuid=line.uuid or f"line-{number}", time=line.timestamp or "")]
             self.boundaries += own
@@ -405,6 +410,7 @@ def _number(event: Event) -> int:
 def _usage(usage: _Usage | None) -> Usage | None:
     if usage is None:
         return None
+    # Anthropic's input_tokens are without what the cache read and wrote
     cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
     prompt = (usage.input_tokens or 0) + cached
     return Usage(prompt=prompt, completion=usage.output_tokens or 0) if prompt else None

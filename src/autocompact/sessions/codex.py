@@ -191,6 +191,7 @@ class Reader:
     def _item(self, number: int, line: _Line) -> None:
         item, time = _payload(line.payload), line.timestamp or ""
         if item.type in _MODEL_ITEMS or (item.type == "message" and item.role == "assistant"):
+            # the message stands where its reply began, however many lines of it follow
             if not self._reply:
                 self._reply_at = (number, time)
             self._reply += _reply_parts(item, bytes(line.payload))
@@ -226,6 +227,7 @@ class Reader:
             self._usage(info.last_token_usage)
         elif event.type == "thread_rolled_back":
             self._flush()
+            # counted in requests, as Codex does: a turn has any number of messages
             requests = [message.seq for message in self.log.messages if message.is_request]
             turns = event.num_turns or 0
             if 0 < turns <= len(requests):
@@ -235,6 +237,7 @@ class Reader:
     def _usage(self, tokens: _Tokens) -> None:
         self._flush()
         messages = self.log.messages
+        # the event comes behind the reply that it is about, and after its calls maybe the results
         for index in range(len(messages) - 1, -1, -1):
             if messages[index].role == "assistant":
                 usage = Usage(prompt=tokens.input_tokens, completion=tokens.output_tokens)
@@ -248,6 +251,7 @@ class Reader:
             for item in entry.replacement_history or ()
             if item.type == "message"
         }
+        # of messages that say the same the last one stays, which is the one nearest to the compaction
         stayed = {
             (message.role, message.text): message
             for message in self.log.messages
@@ -340,6 +344,7 @@ def _result(item: _Payload) -> ToolResult:
         wrapped = None
     if wrapped is None:
         return ToolResult(call_id=call_id, text=text, is_error=_FAILED.match(text) is not None)
+    # older versions wrap the output into JSON, newer ones write the code into the text
     code = (wrapped.metadata.exit_code if wrapped.metadata else 0) or 0
     text = f"Exit code: {code}\n{wrapped.output}" if code else wrapped.output
     return ToolResult(call_id=call_id, text=text, is_error=code != 0)

@@ -147,6 +147,7 @@ def _take(said: dict[str, tuple[int, msgspec.Raw]], raw: msgspec.Raw, *, number:
         given = [raw]
     for each in given or ():
         id = _named(each).id
+        # it keeps its place, and the line where it was said first
         said[id] = (said[id][0] if id in said else number, each)
 
 

@@ -136,6 +136,7 @@ class _Reader:
             if self._compacting is not None:
                 self._through = len(log.messages)
                 return
+            # the program puts contents of files and reminders into the person's message
             notes = [part for part in message.parts if part.synthetic or part.ignored]
             log.add("user", _said(notes), line=1, synthetic=True, id=info.id, time=time)
             log.add("user", _said(p for p in message.parts if p not in notes), line=1, id=info.id, time=time)
