@@ -128,6 +128,26 @@ async def test_cancelling_in_the_midst_of_an_answer_keeps_its_half_and_says_so(t
     assert log[-1].text == words
 
 
+async def test_half_an_answer_says_how_long_the_model_thought(tmp_path: Path) -> None:
+    answer = Answer(reasoning="Hm.", text="one two three four five six seven eight")
+    async with (
+        FakeProvider([answer]) as provider,
+        chatting(tmp_path, provider, config=ChatConfig(model=CHAT)) as service,
+    ):
+        session = await service.create()
+        said = asyncio.Event()
+        session.listen(lambda event: said.set() if isinstance(event, chat.TextDelta) else None)
+        provider.fail("stalled")
+        await session.send("Count.")
+        await said.wait()
+        await session.cancel()
+        entry = (await session.history()).entries[-1]
+
+    assert entry.cut == "cancelled"
+    assert entry.message.text.startswith("one")
+    assert entry.seconds is not None
+
+
 async def test_a_tool_that_was_running_at_a_cancellation_is_answered(tmp_path: Path) -> None:
     rules = ChatConfig(model=CHAT, workspace=tmp_path, commands=_commands())
     async with (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from autocompact.chat.events import ContextChanged, Emit, MessageAdded, MessagesReplaced
-from autocompact.chat.notes import CutShort, Failed, Note, Notes, Resumed
+from autocompact.chat.notes import CutShort, Failed, Note, Notes, Resumed, Took
 from autocompact.chat.views import Cut, Entry
 from autocompact.core.messages import Message, Part, ToolResult
 from autocompact.engine import Conversation
@@ -128,6 +128,7 @@ class SessionLog:
         why: Cut,
         model: str,
         failure: str = "",
+        thought: float | None = None,
     ) -> None:
         """Append half an answer, and results for calls that never ended; note why the turn failed.
 
@@ -137,15 +138,20 @@ class SessionLog:
             why: the turn was cut short.
             model: that answered, as the provider calls it.
             failure: message for the person; "" if the turn did not fail.
+            thought: seconds of the thinking that the half answer begins with; None if that is not known.
         """
 
-        def notes(seq: int) -> tuple[Note]:
-            return (CutShort(seq=seq, why=why),)
+        def notes(seq: int) -> list[Note]:
+            return [CutShort(seq=seq, why=why)]
+
+        def notes_of_half(seq: int) -> list[Note]:
+            return notes(seq) if thought is None else [*notes(seq), Took(seq=seq, seconds=thought)]
 
         for answer in answers:
             await self.append(result_message(answer), notes=notes)
         if parts:
-            await self.append(Message(seq=0, role="assistant", parts=tuple(parts), model=model), notes=notes)
+            half = Message(seq=0, role="assistant", parts=tuple(parts), model=model)
+            await self.append(half, notes=notes_of_half)
         if failure:
             await self._notes.add(Failed(seq=len(self.conversation), message=failure))
 

@@ -336,8 +336,11 @@ class Turn:
 
     async def _cut_short(self, why: Cut, *, failure: str) -> None:
         parts: list[Part] = []
+        thought: float | None = None
         if self._reasoning.strip():
             parts.append(Reasoning(text=self._reasoning))
+            self._end_thinking()
+            thought = self._thought
         if self._text.strip():
             parts.append(Text(text=self._text))
         answers = [
@@ -351,7 +354,7 @@ class Turn:
         self._text = self._reasoning = ""
         context = self._context
         await context.log.append_partial(
-            parts, answers=answers, why=why, model=context.model.model, failure=failure
+            parts, answers=answers, why=why, model=context.model.model, failure=failure, thought=thought
         )
 
 
