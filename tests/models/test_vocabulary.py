@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from autocompact.core.strides import STRIDE
 from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidInput
-from autocompact.models.vocabulary import ExactCounter, default_counter, load_counter, read_ranks
+from autocompact.models.published import ranks_of_lines
+from autocompact.models.vocabulary import ExactCounter, default_counter, load_counter, unpacked
 
 
 @pytest.mark.requirement("A8")
@@ -101,11 +102,12 @@ def test_an_unknown_encoding_is_refused_with_the_valid_names() -> None:
 
 def test_a_vocabulary_with_another_hash_is_refused() -> None:
     raw = b"IQ== 0\nIg== 1\n"
-    assert read_ranks(gzip.compress(raw), sha256=hashlib.sha256(raw).hexdigest()) == {b"!": 0, b'"': 1}
+    lines = unpacked(gzip.compress(raw), sha256=hashlib.sha256(raw).hexdigest())
+    assert ranks_of_lines(lines) == {b"!": 0, b'"': 1}
     with pytest.raises(ImportError, match="sha256"):
-        read_ranks(gzip.compress(raw), sha256="0" * 64)
+        unpacked(gzip.compress(raw), sha256="0" * 64)
     with pytest.raises(ImportError, match="damaged"):
-        read_ranks(gzip.compress(raw)[:-9], sha256="0" * 64)
+        unpacked(gzip.compress(raw)[:-9], sha256="0" * 64)
 
 
 MISSING = """

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from autocompact.compaction.modes import DEFAULT, Mode
+from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidInput
+from autocompact.models.vocabulary import default_counter
 
 Approval: TypeAlias = Literal["ask", "allow"]
 
@@ -83,6 +85,7 @@ class ChatConfig:
         idle_sessions: number of idle conversations kept in memory: nobody listens and nothing runs in them.
         namespace: whose conversations (a tenant).
         extra: further members of each model request, e.g. ``{"reasoning_effort": "low"}``.
+        counter_for: the counter of tokens for a model, by its name.
     """
 
     model: str | None = None
@@ -108,6 +111,7 @@ class ChatConfig:
     idle_sessions: int = 32
     namespace: str = "default"
     extra: Mapping[str, object] = field(default_factory=dict[str, object])
+    counter_for: Callable[[str], Counter] = default_counter
 
     def __post_init__(self) -> None:
         if self.steps < 1:

@@ -86,6 +86,7 @@ class Engine:
             window=OFFLINE_WINDOW if self.choice.is_offline and config.window is None else config.window,
             windows=config.windows,
             reserve=config.reserve,
+            counter=config.counter_for(self._model.name if self._model else ""),
             memory_folder=memory_folder,
             keep_metrics=config.keep_metrics,
             clock=self._clock,

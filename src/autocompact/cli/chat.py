@@ -80,9 +80,11 @@ def chat(question: str, *, resume: str | None, as_json: bool, **options: Unpack[
     from autocompact.cli import talking
 
     quieted()
-    with talking.chat_service(_settings(**options), namespace=options["namespace"]) as (loop, service):
+    once = bool(question) or not can_ask()
+    settings = _settings(**options)
+    with talking.chat_service(settings, namespace=options["namespace"], once=once) as (loop, service):
         session = loop.run(talking.session_of(service, resume=resume, model=options["model"]))
-        if question or not can_ask():
+        if once:
             talking.ask(loop, session, question=_asked(question), as_json=as_json)
         else:
             session = talking.talk(loop, service, session=session, resumed=resume is not None)

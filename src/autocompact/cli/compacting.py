@@ -23,7 +23,7 @@ from autocompact.core.lookup import Lookup
 from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidInput
 from autocompact.history.recorded import Compacted, Options, compact_session, compact_with
-from autocompact.models.vocabulary import default_counter
+from autocompact.models.vocabulary import brief_counter
 from autocompact.ports import Model, SystemClock
 from autocompact.sessions import Session
 from autocompact.ui.terminal.output import progress, tell, width
@@ -161,7 +161,7 @@ def compacted_from(
         work.begin("reading")
         session = source.read()
         wanted = replace(wanted, window=window(wanted.window, session))
-        counter = watched(default_counter(session.model), session, work=work)
+        counter = watched(brief_counter(session.model), session, work=work)
         if model is None:
             return compact_session(session, wanted, counter=counter, clock=SystemClock())
         return run(_asked(model, session, options=wanted, counter=counter, fallback=fallback))

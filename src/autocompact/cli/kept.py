@@ -18,7 +18,7 @@ from autocompact.core.redacted import all_without_secrets
 from autocompact.core.tokens import Counter
 from autocompact.errors import InvalidInput, StoreError
 from autocompact.history import CompactedKept, Excerpt, Library, TakenIn
-from autocompact.models.vocabulary import default_counter
+from autocompact.models.vocabulary import brief_counter, default_counter
 from autocompact.ports import ConversationInfo, Model
 from autocompact.ui.terminal.output import progress
 
@@ -120,9 +120,7 @@ def compact(
 
     async def work(books: Library) -> CompactedKept:
         try:
-            return await books.compact(
-                name, counter=default_counter(), window=window, model=model, focus=focus
-            )
+            return await books.compact(name, counter=brief_counter(), window=window, model=model, focus=focus)
         finally:
             if model is not None:
                 await model.aclose()

@@ -18,7 +18,7 @@ from autocompact.core.plurals import plural
 from autocompact.core.redacted import edited
 from autocompact.core.references import reference
 from autocompact.history.recorded.inspecting import Inspection, Repeat, Share, inspect_session
-from autocompact.models.vocabulary import default_counter
+from autocompact.models.vocabulary import brief_counter
 from autocompact.sessions import LABELS
 from autocompact.ui.charts import bar, columns, marks, spread
 from autocompact.ui.terminal.output import progress
@@ -35,7 +35,7 @@ def inspected(source: Source, *, through: int | None, window: int | None) -> Ins
     """The session of ``source``, looked at."""
     with progress(f"Reading {source.name}") as work:
         session = source.read()
-        counter = watched(default_counter(session.model), session, work=work)
+        counter = watched(brief_counter(session.model), session, work=work)
         tokens = default_window(window, session)
         return inspect_session(session, counter=counter, through=through, window=tokens)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -18,6 +19,7 @@ from autocompact.chat.views import MeterReading
 from autocompact.cli.process import collect_as_usual
 from autocompact.cli.sources import deliver
 from autocompact.errors import ModelError
+from autocompact.models.vocabulary import brief_counter
 from autocompact.settings import Settings
 from autocompact.stores.naming import StorePlace
 from autocompact.ui.terminal.dialogue import Dialogue, Follower, turn
@@ -28,12 +30,15 @@ from autocompact.ui.text import visible
 
 
 @contextmanager
-def chat_service(settings: Settings, *, namespace: str) -> Generator[tuple[LoopThread, ChatService]]:
-    """The service that the settings describe, for the current folder, and where it runs."""
+def chat_service(
+    settings: Settings, *, namespace: str, once: bool
+) -> Generator[tuple[LoopThread, ChatService]]:
+    """The service that the settings describe, for the current folder, and where it runs; ``once``: for one question."""
     setup = chat_setup(settings, folder=Path.cwd(), namespace=namespace)
+    config = replace(setup.config, counter_for=brief_counter) if once else setup.config
     loop = LoopThread()
     try:
-        yield loop, loop.hold(opened(setup.db, config=setup.config, keys=Keys().load_or_warn().known))
+        yield loop, loop.hold(opened(setup.db, config=config, keys=Keys().load_or_warn().known))
     finally:
         loop.close()
 

