@@ -44,11 +44,12 @@ CODES: tuple[Form, ...] = (
     form(
         "recovery codes",
         " code",
-        pattern=rf" codes?(?: are| is)?(?: for [^\s:]{{1,60}})?(?: ?\([^()\n]{{1,60}}\)|[ ][—–-][ ][^\n:]{{1,60}}\n)?[ ]?:?[ \n]{{0,8}}{_ITEM}(?P<s>{_ONE}(?:[\"'`]?(?:,|[ ]|\n)[ \n]{{0,6}}{_ITEM}{_ONE}){{0,20}})(?![\w-])",
+        pattern=rf" codes?(?: are| is)?(?: for [^\s:]{{1,60}})?(?: ?\([^()\n]{{1,60}}\)|[ ][—–-][ ][^\n:]{{1,60}}\n|,[ ][^\n:]{{1,60}}(?=:))?[ ]?:?[ \n]{{0,8}}{_ITEM}(?P<s>{_ONE}(?:[\"'`]?(?:,|[ ]|\n)[ \n]{{0,6}}{_ITEM}{_ONE}){{0,20}})(?![\w-])",
         line=r"(?i:(?<!\w)(?:backup|recovery|scratch|2fa|mfa|emergency|rescue|reserve))$",
         examples=(
             "backup codes: «12345679, 90651818»",
             "Recovery codes:\n«a1b2c-d3e4f\nb1c2d-e3f4a»",
+            "Here are my recovery codes, keep them safe:\n«a1b2c-d3e4f\nb1c2d-e3f4a»",
             "Recovery codes:\n1. «a1b2-d3e4\n2. b1c2-e3f4»",
             "Backup codes for bob@acme.dev:\n  - «9078 5171\n  - 0866 3337»",
             "     3\tGitHub recovery codes\n     4\t\n     5\t«<h4>a-b<h4>\n     6\t<h4>a-b<h4>\n     7\t<h4>a-b<h4>»\n     8\t",
