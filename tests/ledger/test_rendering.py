@@ -22,19 +22,25 @@ def test_a_line_that_explains_two_names_is_shown_once() -> None:
 def test_an_open_request_that_stands_below_is_told_with_the_messages_of_the_work_on_it() -> None:
     asked = replace(entry("request", FOLLOWS, seq=7), state="open", state_seq=41)
 
-    assert "- m7 [open, see m8–m41]: stands below, word for word ↓" in render([asked])
+    assert "- m7 [open; work since m8–m41]: stands below, word for word ↓" in render([asked])
     assert "- m7 [open]: stands below" in render([replace(asked, state_seq=7)])
+    answered = entry("request", "Which? → that", seq=30)
+    assert "- m7 [work since m8–m30]: stands below" in render(
+        [replace(asked, state="", state_seq=0), answered]
+    )
 
 
 def test_a_summary_that_is_read_alone_tells_the_request_that_follows_in_its_context():
-    said = "## Requests\n- m2: stands below, word for word ↓\n- m7 [open]: 原文见下 ↓\n- m9: stands below, word for word ↓"
+    said = "## Requests\n- m2: stands below, word for word ↓\n- m7 [open]: 原文见下 ↓\n- m9: stands below, word for word ↓\n"
+    said += "- m11 [open; work since m12–m20]: stands below, word for word ↓"
     long = "x" * (LONGEST_ALONE + 1)
     entries = [
         entry("request", "One\ntwo", seq=2),
         entry("request", long, seq=7),
         entry("request", FOLLOWS, seq=9),
+        entry("request", "merged", seq=11),
     ]
     told = told_alone(redact(said), entries)
     assert told == (
-        f"## Requests\n- m2: One\n  two\n- m7 [open]: {long[:-1]}…\n- m9: stands below, word for word ↓"
+        f"## Requests\n- m2: One\n  two\n- m7 [open]: {long[:-1]}…\n- m9: stands below, word for word ↓\n- m11 [open; work since m12–m20]: merged"
     )

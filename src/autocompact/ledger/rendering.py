@@ -78,6 +78,7 @@ def _requests(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
     lines: list[str] = []
     pointers: list[str] = []
     after = {earlier.seq: later.seq for earlier, later in pairwise(entries)}
+    last = max(max(entry.seq, entry.state_seq) for entry in entries)
     for entry in entries:
         if entry.text == POINTER:
             pointers.append(reference(entry.seq))
@@ -88,21 +89,21 @@ def _requests(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:
         text = _hanging(entry.text)
         if entry.text == FOLLOWS:
             text = f"{words['follows']} ↓"
-            state = _with_work(entry, words) or state
+            state = _with_work(entry, words, last=last) or state
         lines.append(f"- {reference(entry.seq)}{state}: {_question(entry)}{text}")
     earlier = [f"- {words['earlier']}: {_listed(pointers)}"] if pointers else []
     return [*earlier, *lines]
 
 
-def _with_work(entry: Entry, words: Mapping[str, str]) -> str:
-    """The state of an open request with the messages of the work on it; "" where there are none.
+def _with_work(entry: Entry, words: Mapping[str, str], *, last: int) -> str:
+    """The state of the request that stands last in the context, with the messages since; "" where there are none.
 
-    The request stands last in the context: without them "merged" would seem to be said of what was done for it.
+    Without them a short one ("merged") is taken for the newest word, said of what was done after it.
     """
-    if entry.state != "open" or entry.state_seq <= entry.seq + 1:
+    if last <= entry.seq + 1:
         return ""
-    work = "–".join((reference(entry.seq + 1), reference(entry.state_seq)))
-    return f" [{words['open']}, {words['resumed']} {work}]"
+    work = f"{words['since']} {reference(entry.seq + 1)}–{reference(last)}"
+    return f" [{words['open']}; {work}]" if entry.state == "open" else f" [{work}]"
 
 
 def _question(entry: Entry) -> str:
