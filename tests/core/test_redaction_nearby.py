@@ -56,6 +56,7 @@ HARMLESS = (
     "passwd-utils 1:4.13+dfsg1-4ubuntu3.2 amd64",
     "libpam-passwdqc 2.0.2-1ubuntu2.1 amd64",
     "Twilio message SMf77488acfdf8ca9c84a4bb78a03d10be",
+    "NEXT_PUBLIC_STRIPE_PUBLISHABLE_KEY=pk_live_51728hr7AkhPlbjl1fZpeJmjhDr9IwJw4EgvwoIjW83VDcnyHhT6G0xwp8m9dz7UQXUINq2Rezpk9npm7E",
     "please put this key on the server: ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBKcZDdyITxpWQGPZlp0/jJZ1e1xzS+AWx7Wf2w/fhB1maWpBS65iuIjMQkx+nCuW7qY2IcVsJV2khNzmIiy4YHc= marta@mbp",
     "password rotation job rotate-db-pw-30d ran at 03:00",
     "login = LoginForm2(request.POST)",

@@ -68,9 +68,9 @@ _TECHNICAL = LazyPattern(
 )
 _DRIVE = LazyPattern(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
 _PUBLIC = LazyPattern(
-    r"phc_\w|pk\.eyJ|pub[0-9a-f]{32}$|(?!SK)[A-Z]{2}[0-9a-f]{32}$|Ag[AB][A-Za-z0-9+/]{300,}={0,2}$"
+    r"phc_\w|pk\.eyJ|pk_(?:live|test)_|pub[0-9a-f]{32}$|(?!SK)[A-Z]{2}[0-9a-f]{32}$|Ag[AB][A-Za-z0-9+/]{300,}={0,2}$"
 )
-"""What its maker says everybody may know: keys for web pages (PostHog, Mapbox, Datadog), the number of a record (Twilio's
+"""What its maker says everybody may know: keys for web pages (PostHog, Mapbox, Datadog, Stripe), the number of a record (Twilio's
 message, call or account), a SealedSecret."""
 _PLUS = LazyPattern(r"[A-Za-z0-9]\+[A-Za-z0-9]")
 """The sign of base64 that no path has amid a word."""
