@@ -268,3 +268,24 @@ def test_the_account_of_a_chat_has_no_section_of_requests_where_it_states_none()
     assert short.startswith("## What was said\n- m")
     assert "## Requests\n- earlier: " in long
     assert "m69" in long.partition("## What was said")[0]
+
+
+@pytest.mark.requirement("F6")
+def test_what_was_told_once_in_a_chat_stands_after_five_compactions() -> None:
+    weak = (
+        "walked to the market|painted the kitchen|cleaned the garage|watered the tomatoes|mended the fence|baked some bread"
+        "|washed the curtains|sorted the letters|read a novel|fed the neighbour's cat|planted a hedge|swept the stairs"
+    ).split("|")
+    ledger: Ledger | None = None
+    talk = Talk()
+    for stretch in range(5):
+        begin = len(talk.messages)
+        if ledger is None:
+            talk.user("My sister Zora turned 31 on 4 May and moved to Ghent.").agent("How nice!")
+        for done in weak:
+            talk.user(f"In the evening we {done} and talked about part {stretch} of it.").agent(
+                "How nice to hear!"
+            )
+        ledger = extract(talk.messages[begin:], previous=ledger)
+    assert ledger is not None
+    assert "Zora turned 31" in account(ledger, budget=800, counter=LengthCounter())

@@ -26,8 +26,8 @@ from autocompact.ledger.step import find_step
 from autocompact.ledger.stretches import FINDINGS_LAST, stretches
 from autocompact.ledger.weights import LEARNED, Weights
 
-FADING, FINDINGS_FADE = 0.5, 0.8
-"""What is left of a need where new messages do not speak of it: a name is soon forgotten, what was found stays true."""
+FADING, LASTING_FADE = 0.5, 0.8
+"""What is left of a need where new messages do not speak of it: a name is soon forgotten, what was found or told stays true."""
 
 FADING_KINDS: frozenset[Kind] = frozenset({"file", "command", "identifier", "finding", "fact"})
 
@@ -215,7 +215,7 @@ def _faded(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _fading(kind: Kind) -> float:
-    return FINDINGS_FADE if kind == "finding" else FADING
+    return LASTING_FADE if kind in ("finding", "fact") else FADING
 
 
 def _plain(entry: Entry) -> Entry:
