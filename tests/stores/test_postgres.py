@@ -19,6 +19,7 @@ from autocompact.stores.postgres import PostgresStore
 from autocompact.stores.postgres_index import PostgresIndex
 from autocompact.stores.postgres_server import PostgresConnection
 from autocompact.testing.records import KEY, compaction
+from tests.cli.test_serve import ended
 from tests.engine.support import step
 from tests.lengths import some
 from tests.stores.cluster import Cluster, Pooler
@@ -145,6 +146,20 @@ def test_a_url_of_something_else_is_refused(url: str) -> None:
         PostgresStore(url)
 
 
+async def test_a_database_without_an_encoding_takes_every_letter(cluster: Cluster) -> None:
+    """One that was made with the locale C: `autocompact migrate` ended with a traceback, at a dash in the tables of the jobs."""
+    cluster.sql("CREATE DATABASE plain OWNER tester ENCODING 'SQL_ASCII' TEMPLATE template0")
+    url, key = cluster.url("plain"), Key(conversation="Größe", namespace="Käse")
+    code, _, said = await ended("migrate", f"--db={url}")
+    assert code == 0, said
+    log = [text_message(1, "user", "Die Rechnung über 12 € – bitte prüfen.")]
+    async with PostgresStore(url) as store:
+        await store.append(key, log, after=0)
+        assert await store.read(key) == tuple(log)
+        (hit,) = await PostgresIndex(store).search("Käse", "prüfen", k=5)
+        assert (hit.key, hit.seq) == (key, 1)
+
+
 async def test_tables_of_a_newer_version_are_left_alone(cluster: Cluster, database: str) -> None:
     async with PostgresStore(database) as store:
         await store.append(KEY, _log(1), after=0)
@@ -229,6 +244,25 @@ async def test_nobody_waits_for_a_dead_server_twice_and_the_first_request_after_
         "the server of the store does not answer",
         "the server of the store answers again",
     ] * 3
+
+
+async def test_a_restart_that_nobody_noticed_costs_the_next_request_nothing_but_new_connections(
+    cluster: Cluster, database: str
+) -> None:
+    """Each connection of before cost a pause, of one, two and four seconds, so that a request gave up before it had tried all."""
+    everybody = threading.Barrier(8)
+
+    def together(connection: PostgresConnection) -> None:
+        everybody.wait()
+
+    async with PostgresStore(database, connections=8) as store:
+        await store.append(KEY, _log(2), after=0)
+        await asyncio.gather(*(store.reading(together) for _ in range(8)))
+        cluster.kill()
+        cluster.start()
+        assert await store.read(KEY) == tuple(_log(2))
+        assert not store.is_away
+        await asyncio.gather(*(store.reading(together) for _ in range(8)))
 
 
 async def test_a_server_that_hung_once_is_not_waited_for_until_it_goes_on(

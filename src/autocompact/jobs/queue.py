@@ -89,7 +89,12 @@ def pool_options(url: ServerUrl, *, connections: int) -> dict[str, Any]:
     """Arguments of the pool of connections."""
     return {
         "conninfo": url.url,
-        "kwargs": {"prepare_threshold": None, "application_name": "autocompact", "connect_timeout": 10},
+        "kwargs": {
+            "prepare_threshold": None,
+            "application_name": "autocompact",
+            "client_encoding": "utf8",
+            "connect_timeout": 10,
+        },
         "min_size": 1,
         "max_size": connections,
         "timeout": _PATIENCE_SECONDS,

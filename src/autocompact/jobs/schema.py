@@ -31,7 +31,9 @@ async def install(url: ServerUrl, *, post: bool | None = None) -> Sequence[str]:
         StoreUnavailable: the server cannot be reached, or the user may not make tables.
     """
     try:
-        async with await psycopg.AsyncConnection.connect(url.url, prepare_threshold=None) as connection:
+        async with await psycopg.AsyncConnection.connect(
+            url.url, prepare_threshold=None, client_encoding="utf8"
+        ) as connection:
             return await _install(connection, post=post)
     except psycopg.Error as error:
         said = url.hidden(" ".join(str(error).split()))

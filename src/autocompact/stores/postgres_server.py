@@ -41,6 +41,8 @@ _HOW: dict[str, Any] = {
     "autocommit": True,
     "prepare_threshold": None,
     "application_name": "autocompact",
+    # a database that was made with the locale C has SQL_ASCII, of which the driver would not take any other letter
+    "client_encoding": "utf8",
     "connect_timeout": 10,
     # a machine that is gone says nothing: found out within half a minute, not within the system's two hours
     "keepalives_idle": 10,
@@ -180,7 +182,6 @@ class Server:
             timeout=self._patience,
             reconnect_timeout=self._patience,
             open=False,
-            check=self._check,
             name="autocompact",
         )
 
@@ -226,8 +227,7 @@ class Server:
     def _attempt(self) -> None:
         """Reach the server after an outage, and have new connections from then on.
 
-        Those of before are dead, each of which the pool would find out by a second's pause, and its own tries to get others come at
-        growing intervals.
+        Those of before are dead, and the pool's own tries to get others come at growing intervals.
         """
         call = Call()
         limit = threading.Timer(_ATTEMPT_SECONDS, call.cut)
@@ -249,10 +249,14 @@ class Server:
         # What is lent is closed when it comes back. Its threads may be waiting for a machine that is gone.
         threading.Thread(target=old.close, args=(_HOW["connect_timeout"],), daemon=True).start()
 
-    def _check(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-        """Ask a connection that the pool is about to lend whether it is still there, which a server that hangs never answers."""
-        with self._call().uses(connection):
-            ConnectionPool.check_connection(connection)
+    def _is_there(self, connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
+        """Ask a connection of the pool whether it is still there, which a server that hangs never answers."""
+        try:
+            with self._call().uses(connection):
+                ConnectionPool.check_connection(connection)
+        except psycopg.Error:
+            return False
+        return True
 
     def _call(self) -> Call:
         """What this thread is at; one that nobody cuts outside of `called`."""
@@ -286,20 +290,27 @@ class Server:
             pool.putconn(connection)
 
     def _taken(self) -> tuple[Pool, psycopg.Connection[tuple[Any, ...]]]:
-        """A connection, and the pool that it came from."""
+        """A connection that is there, and the pool that it came from."""
+        until = time.monotonic() + self._patience
         while True:
             pool = self._pool
             try:
-                return pool, pool.getconn()
+                connection = pool.getconn(until - time.monotonic())
             except PoolClosed:
                 # an attempt exchanged it meanwhile; else the store was closed
                 if pool is self._pool:
                     raise
+                continue
             except PoolTimeout:
                 # while others have connections, it is they who are waited for, and the server is there
                 if not self._lent:
                     self._breaker.trip(f"no connection in {self._patience:g} s")
                 raise
+            # Not the pool's own check, which pauses for a second after each that is gone, and ever longer: a server that
+            # was restarted leaves all of them so.
+            if self._is_there(connection):
+                return pool, connection
+            pool.putconn(connection)
 
     @contextmanager
     def called(self, call: Call) -> Generator[None]:
