@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 
 _MOST_TEXT = 20_000
 """Characters of one text: it is cut in one call, which holds the interpreter for 3 ms then."""
@@ -20,6 +21,9 @@ _MOST = 600_000
 
 _LONGEST_PIECE = 500
 """Characters of a piece that is no token: its merges take steps by the square of that."""
+
+_NONE = 2**62
+"""Higher than any rank: the two make no token."""
 
 # Letters and digits of Latin-1; the signs beyond it that are counted here are neither.
 _LATIN: Mapping[str, str] = {
@@ -77,17 +81,17 @@ class Pieces:
             raise _TooLong
         self._left -= len(piece) ** 2 // 2
         parts = [whole[at : at + 1] for at in range(len(whole))]
-        while True:
-            pairs = (
-                (rank, at)
-                for at in range(len(parts) - 1)
-                if (rank := ranks.get(parts[at] + parts[at + 1])) is not None
-            )
-            lowest = min(pairs, default=None)
-            if lowest is None:
-                return len(parts)
-            at = lowest[1]
+        # of each two neighbours; looked up anew only beside a merge
+        pairs = [ranks.get(one + other, _NONE) for one, other in pairwise(parts)]
+        while pairs and (lowest := min(pairs)) != _NONE:
+            at = pairs.index(lowest)
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            del pairs[at]
+            if at:
+                pairs[at - 1] = ranks.get(parts[at - 1] + parts[at], _NONE)
+            if at < len(pairs):
+                pairs[at] = ranks.get(parts[at] + parts[at + 1], _NONE)
+        return len(parts)
 
 
 def _in_latin(found: re.Match[str]) -> str:

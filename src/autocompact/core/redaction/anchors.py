@@ -51,6 +51,7 @@ class Anchors:
         # by what is found of an anchor, from its pivot on: the anchors that can stand around this pivot
         self._around: dict[bytes, tuple[_Around, ...]] = {}
         for pivot, group in groups.items():
+            around = {each: (each, each.encode("latin-1"), each.index(pivot)) for each in group}
             by_next: dict[str, list[tuple[str, str]]] = {}
             for each in group:
                 end = each[each.index(pivot) :]
@@ -58,9 +59,9 @@ class Anchors:
             alone = by_next.get(pivot, [])
             for like in by_next.values():
                 near = dict.fromkeys((*like, *alone))
-                for found, _ in like:
+                for found in dict.fromkeys(end for end, _ in like):
                     self._around[found.encode("latin-1")] = tuple(
-                        (each, each.encode("latin-1"), len(each) - len(end))
+                        around[each]
                         for end, each in (chain(*by_next.values()) if found == pivot else near)
                         if end.startswith(found) or found.startswith(end)
                     )
