@@ -61,8 +61,14 @@ def test_letters_beyond_latin_and_what_is_long_are_left_to_tiktoken(text: str) -
 
 
 def test_after_many_characters_tiktoken_counts() -> None:
-    counter, text = pieces(), "abc " * 4_900
-    assert [counter.count(text) is None for _ in range(40)].index(True) == 600_000 // len(text)
+    counter = pieces()
+    texts = [f"{'abc ' * 4_900}{'c' * number}" for number in range(40)]
+    assert [counter.count(text) is None for text in texts].index(True) == 600_000 // len(texts[30])
+
+
+def test_a_text_that_comes_again_is_not_counted_anew() -> None:
+    counter = pieces()
+    assert {counter.count("abc " * 4_900) for _ in range(40)} == {9_800}
 
 
 def test_the_work_for_long_pieces_is_bounded() -> None:

@@ -61,16 +61,21 @@ class Pieces:
         self._ranks = ranks
         self._left = _MOST
         self._tokens = cache(self._merged)
+        self._counted: dict[str, int] = {}
+        """Texts, of which a quarter come again: a summary is weighed alone, in its message and in the receipt."""
 
     def count(self, text: str) -> int | None:
         """Tokens of ``text``; None if it is better counted by tiktoken, as are all that follow."""
+        if (tokens := self._counted.get(text)) is not None:
+            return tokens
         self._left -= len(text)
         if len(text) > _MOST_TEXT or self._left < 0 or _FOREIGN.search(text):
             return None
         try:
-            return sum(map(self._tokens, self._cut(text)))
+            tokens = self._counted[text] = sum(map(self._tokens, self._cut(text)))
         except _TooLong:
             return None
+        return tokens
 
     def _merged(self, piece: str) -> int:
         """Tokens of ``piece``."""
