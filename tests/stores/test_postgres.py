@@ -286,6 +286,27 @@ async def test_a_server_that_hung_once_is_not_waited_for_until_it_goes_on(
         assert (await store.load(KEY)).messages == tuple(_log(2))
 
 
+async def test_a_server_that_died_behind_a_pooler_is_waited_for_no_longer_than_for_a_connection(
+    cluster: Cluster, database: str
+) -> None:
+    """The pooler kept who only looked whether the connection was still there for half a minute."""
+    pooler = Pooler(cluster, connections=2)
+    try:
+        async with PostgresStore(pooler.url(database), busy_seconds=0.5, answer_seconds=600) as store:
+            await store.append(KEY, _log(1), after=0)
+            cluster.kill()
+            try:
+                with pytest.raises(StoreUnavailable):
+                    await store.load(KEY)
+                assert store.is_away
+                with pytest.raises(StoreUnreachable):
+                    await store.load(KEY)
+            finally:
+                cluster.start()
+    finally:
+        pooler.stop()
+
+
 async def test_who_has_all_connections_at_work_is_not_taken_for_a_dead_server(
     cluster: Cluster, database: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""The tables of the queue (Procrastinate's own, in the schema that the database's user has as its first).
+"""The tables of the queue (Procrastinate's own, in the first schema of the database's user that is not the store's).
 
 Which of its migrations a database has run is noted in ``autocompact.job_migrations``. They come in pairs: what is named
 ``pre`` suits the programs that run, what is named ``post`` suits the new ones alone.
@@ -18,6 +18,37 @@ from autocompact.stores.naming import ServerUrl
 
 _INSTALLING = 0x4143_4A51
 """The advisory lock under which the tables are made and changed."""
+
+_PATH = """SELECT set_config('search_path', coalesce(
+    (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name WHERE name <> 'autocompact'),
+    current_setting('search_path')
+), true)"""
+"""Leaves the store's schema out: an owner who is called ``autocompact`` has it first, and the programs' role does not see it."""
+
+_ASTRAY = """SELECT to_regclass('autocompact.procrastinate_jobs') IS NOT NULL
+    AND EXISTS (SELECT FROM unnest(current_schemas(false)) AS name WHERE name <> 'autocompact')"""
+"""True if the tables were made there all the same."""
+
+_MOVE = """DO $$
+DECLARE
+    said TEXT;
+BEGIN
+    -- functions first, as long as the types of their arguments are called as they are now; sequences go with their tables
+    FOREACH said IN ARRAY ARRAY(
+        SELECT format('ALTER ROUTINE %s SET SCHEMA %I', oid::regprocedure, current_schema()) FROM pg_proc
+        WHERE pronamespace = 'autocompact'::regnamespace AND proname ^@ 'procrastinate_'
+    ) || ARRAY(
+        SELECT format('ALTER TYPE autocompact.%I SET SCHEMA %I', typname, current_schema()) FROM pg_type
+        WHERE typnamespace = 'autocompact'::regnamespace AND typname ^@ 'procrastinate_' AND (
+            typtype = 'e' OR EXISTS (SELECT FROM pg_class AS held WHERE held.oid = typrelid AND held.relkind = 'c')
+        )
+    ) || ARRAY(
+        SELECT format('ALTER TABLE autocompact.%I SET SCHEMA %I', relname, current_schema()) FROM pg_class
+        WHERE relnamespace = 'autocompact'::regnamespace AND relname ^@ 'procrastinate_' AND relkind = 'r'
+    ) LOOP
+        EXECUTE said;
+    END LOOP;
+END $$"""
 
 
 async def install(url: ServerUrl, *, post: bool | None = None) -> Sequence[str]:
@@ -43,9 +74,13 @@ async def install(url: ServerUrl, *, post: bool | None = None) -> Sequence[str]:
 
 
 async def _install(connection: psycopg.AsyncConnection, *, post: bool | None) -> Sequence[str]:
-    if await _done(connection) >= (names := migrations()).keys():
+    if await _done(connection) >= (names := migrations()).keys() and not await _are_astray(connection):
         return ()
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_INSTALLING])
+    astray = await _are_astray(connection)
+    await connection.execute(_PATH)
+    if astray:
+        await connection.execute(_MOVE)
     done = await _done(connection)
     if not done:
         await connection.execute(_sql(SchemaManager.get_schema()))
@@ -62,6 +97,11 @@ async def _install(connection: psycopg.AsyncConnection, *, post: bool | None) ->
         "INSERT INTO autocompact.job_migrations (name) VALUES (%s)", [[name] for name in ran]
     )
     return ran
+
+
+async def _are_astray(connection: psycopg.AsyncConnection) -> bool:
+    row = await (await connection.execute(_ASTRAY)).fetchone()
+    return row is not None and bool(row[0])
 
 
 async def _done(connection: psycopg.AsyncConnection) -> set[str]:

@@ -25,7 +25,8 @@ ALTER DEFAULT PRIVILEGES IN SCHEMA autocompact GRANT SELECT, INSERT, UPDATE, DEL
 ALTER DEFAULT PRIVILEGES IN SCHEMA autocompact GRANT EXECUTE ON FUNCTIONS TO {role};
 """
 
-_QUEUE = "SELECT relname FROM pg_catalog.pg_class WHERE relnamespace = current_schema()::regnamespace AND relname ^@ 'procrastinate_' AND relkind = %s"
+_QUEUE = """SELECT relname FROM pg_catalog.pg_class WHERE relname ^@ 'procrastinate_' AND relkind = %s
+    AND relnamespace = (SELECT relnamespace FROM pg_catalog.pg_class WHERE oid = to_regclass('procrastinate_jobs'))"""
 """Tables or sequences of the jobs; their functions may be called by all."""
 
 _QUEUE_GRANTS = {

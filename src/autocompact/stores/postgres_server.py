@@ -13,6 +13,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any, LiteralString, TypeAlias, cast
 
 from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable, StoreUnreachable
@@ -27,6 +28,8 @@ try:
     import psycopg
     from psycopg import errors as refused
     from psycopg import sql
+    from psycopg.pq import ExecStatus
+    from psycopg.pq.abc import PGconn
     from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
@@ -250,13 +253,15 @@ class Server:
         threading.Thread(target=old.close, args=(_HOW["connect_timeout"],), daemon=True).start()
 
     def _is_there(self, connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
-        """Ask a connection of the pool whether it is still there, which a server that hangs never answers."""
+        """True if a connection of the pool is still there; one that says nothing for as long as `patience` is not.
+
+        A pooler whose server is gone keeps its clients waiting, and so does a network.
+        """
         try:
             with self._call().uses(connection):
-                ConnectionPool.check_connection(connection)
+                return _answers(connection.pgconn, seconds=self._patience)
         except psycopg.Error:
             return False
-        return True
 
     def _call(self) -> Call:
         """What this thread is at; one that nobody cuts outside of `called`."""
@@ -369,6 +374,27 @@ class Server:
                 return StoreUnavailable(f"{self.url} does not answer: {said}")
             case _:
                 return StoreError(f"{self.url}: {said}")
+
+
+def _answers(connection: PGconn, *, seconds: float) -> bool:
+    """True if an empty query is answered in so many seconds. The driver's own way to ask waits without end.
+
+    Raises:
+        psycopg.Error: the connection is broken.
+    """
+    until, answered = time.monotonic() + seconds, False
+    connection.send_query(b"")
+    with DefaultSelector() as selector:
+        selector.register(connection.socket, EVENT_READ)
+        while True:
+            while connection.is_busy():
+                if not selector.select(max(0.0, until - time.monotonic())):
+                    return False
+                connection.consume_input()
+            # its end comes as None
+            if (answer := connection.get_result()) is None:
+                return answered
+            answered = answer.status == ExecStatus.EMPTY_QUERY
 
 
 @contextmanager
