@@ -12,11 +12,12 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, Unique
 from procrastinate.jobs import Job as Queued
 from procrastinate.jobs import Status
 
-from autocompact.errors import AutocompactError
+from autocompact.errors import AutocompactError, StoreUnavailable
 from autocompact.jobs.orders import ALIVE_SECONDS
 from autocompact.jobs.queue import JOBS, KEPT_HOURS, MOST_ATTEMPTS, connector_of, queue_of
 from autocompact.jobs.schema import install
 from autocompact.jobs.work import Work
+from autocompact.stores.naming import ServerUrl
 
 _BEATS = 3
 """Signs of life within the time after which a worker without one is taken for dead."""
@@ -46,27 +47,39 @@ async def run_worker(
         stop: ends it in place of a signal.
 
     Raises:
-        StoreUnavailable: the server cannot be reached, or its user may not make the tables.
+        StoreUnavailable: the server cannot be reached, or not any more, or its user may not make the tables.
     """
     await install(work.store.url)
     app = queue_of(work, connector_of(work.store.url, connections=concurrency + _SPARE_CONNECTIONS))
-    async with app.open_async():
-        await _defer_all(app)
-        begins()
-        working = asyncio.ensure_future(
-            app.run_worker_async(
-                queues=_queues(work),
-                name="autocompact",
-                concurrency=concurrency,
-                delete_jobs="successful",
-                shutdown_graceful_timeout=drain_seconds,
-                update_heartbeat_interval=stalled_seconds / _BEATS,
-                stalled_worker_timeout=stalled_seconds,
-                install_signal_handlers=stop is None,
+    with _lost(work.store.url):
+        async with app.open_async():
+            await _defer_all(app)
+            begins()
+            working = asyncio.ensure_future(
+                app.run_worker_async(
+                    queues=_queues(work),
+                    name="autocompact",
+                    concurrency=concurrency,
+                    delete_jobs="successful",
+                    shutdown_graceful_timeout=drain_seconds,
+                    update_heartbeat_interval=stalled_seconds / _BEATS,
+                    stalled_worker_timeout=stalled_seconds,
+                    install_signal_handlers=stop is None,
+                )
             )
-        )
-        with _one_line_each():
-            await _ended(working, stop=stop, sweeping=_sweeping(app, stalled_seconds=stalled_seconds))
+            with _one_line_each():
+                await _ended(working, stop=stop, sweeping=_sweeping(app, stalled_seconds=stalled_seconds))
+
+
+@contextmanager
+def _lost(url: ServerUrl) -> Generator[None]:
+    """Within this block, a server that is gone is told as a store's is; the queue gives up where it cannot take a job."""
+    try:
+        yield
+    except ConnectorException as error:
+        raise StoreUnavailable(
+            f"{url} does not answer any more: start the worker again, which what runs it in `deploy/` does by itself"
+        ) from error
 
 
 def _queues(work: Work) -> list[str]:
