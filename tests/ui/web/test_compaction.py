@@ -81,8 +81,11 @@ def test_after_a_compaction_from_its_preview_the_input_has_the_focus(quiet: Visi
     told(quiet)
     page.locator("header details.menu summary, .head details.menu summary").first.click()
     page.get_by_role("button", name="Compact the context…").click()
+    used = int(page.locator(".gauge").get_attribute("data-used") or 0)
+    expect(page.get_by_role("dialog")).to_contain_text(f"{used:,} → about")
     page.get_by_role("dialog").get_by_role("button", name="Compact now").click()
     expect(page.locator(".divider.active .line")).to_contain_text("compacted through m")
+    expect(page.locator(".divider.active .line")).to_contain_text(f"{used:,}")
     expect(page.get_by_role("dialog")).to_be_hidden()
     expect(page.locator("#field")).to_be_focused()
 

@@ -113,7 +113,7 @@ class Preview:
         active = self._session().conversation.records.active
         first = active.through_seq + 1 if active else 1
         left = (first, record.through_seq) if record.through_seq >= first else None
-        self._status.content = figures_html(record, left=left)
+        self._status.content = figures_html(record, left=left, used=self._session().meter().used)
         with self._shown:
             sections = RecordSections(record, left=left, session=self._session())
         self._record = record
@@ -127,8 +127,15 @@ class Preview:
             await self._apply(record)
 
 
-def figures_html(record: Compaction, *, left: tuple[int, int] | None) -> str:
-    """The effect of the compaction, in one paragraph."""
+def figures_html(record: Compaction, *, left: tuple[int, int] | None, used: int) -> str:
+    """The effect of the compaction, in one paragraph.
+
+    Args:
+        record: the compaction.
+        left: numbers of the first and the last message that leave with it; None if none does.
+        used: tokens of the context as the meter shows them, from which the figure begins; what is left of them is
+            foreseen by the share that the receipt counts.
+    """
     receipt = record.receipt
     share = 1 - receipt.tokens_after / receipt.tokens_before if receipt.tokens_before else 0
     kept = (
@@ -139,7 +146,7 @@ def figures_html(record: Compaction, *, left: tuple[int, int] | None) -> str:
     leave = f"{reference(left[0])} to {reference(left[1])} leave the context{kept}. " if left else ""
     stubs = f"{plural(len(record.masks), 'tool output')} shown as stubs. " if record.masks else ""
     return (
-        f"<p><b>{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens</b> ({share:.0%} less). {leave}{stubs}"
+        f"<p><b>{used:,} → about {round(used * (1 - share)):,} tokens</b> ({share:.0%} less). {leave}{stubs}"
         f"Of the ledger, {plural(receipt.stated, 'entry is', many='entries are')} stated in the summary, {receipt.referenced:,} only referenced, "
         f"{receipt.missing:,} missing (search finds them). The messages stay visible, and you can undo this.</p>"
     )
