@@ -50,6 +50,10 @@ def test_failure_is_read_from_exit_code_or_output(
         ("npm ERR! code ELIFECYCLE", True),
         ("12 tests, 2 failures", True),
         ("\u2716 4 problems (4 errors, 0 warnings)", True),
+        (
+            "✖ 179 problems (0 errors, 179 warnings)\n  0 errors and 4 warnings potentially fixable with the `--fix` option.",
+            False,
+        ),
         ("Found 0 errors", False),
         ("0 issues.\nAll checks passed!", False),
         ("Build succeeded: 12 warnings", False),

@@ -31,7 +31,7 @@ _FAILED = LazyPattern(
 _ENDS_BADLY = LazyPattern(
     r"^(?:make(?:\[\d{1,4}\])?: \*\*\* |npm (?:ERR!|error) |ERROR:? |error Command failed|FAILURE: |exit status [1-9])"
     r"|(?i:\b(?:task|build|command|job|step|script|compilation|check|tests?) failed\b)"
-    r"|^(?:\W{0,4}|Found )[1-9]\d{0,8} (?:errors?|issues?|problems?|failures?|failing)\b|, [1-9]\d{0,8} (?:errors?|failures?)\b",
+    r"|^(?:\W{0,4}|Found )[1-9]\d{0,8} (?:errors?|issues?|problems?|failures?|failing)\b(?! \(0 errors\b)|, [1-9]\d{0,8} (?:errors?|failures?)\b",
     re.MULTILINE,
 )
 _NOT_RUN = LazyPattern(
