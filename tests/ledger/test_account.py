@@ -281,6 +281,16 @@ def test_what_a_last_call_gave_is_not_the_tools_own_last_line() -> None:
     assert talk.entries("step")[-1].text == "Bash git branch --contains a7 → main"
 
 
+def test_an_arrow_in_the_last_words_parts_no_call_from_what_came_of_it() -> None:
+    said = (
+        "Toned down: peak 0.85 → 0.35, and growth 40 → 24, so that the flash on each tick is a low breath. "
+        * 9
+    )
+    told = _told(_entry("step", said.strip(), key="step words 0"), FOUND, budget=300)
+    (line,) = _section(told, "Where the work stands")
+    assert said.startswith(line.partition("“")[2].rstrip("…"))
+
+
 def test_a_long_call_is_cut_before_what_came_of_it_and_goes_rather_than_tell_nothing() -> None:
     talk = Talk().user("Look at it.").agent("Looking at the branches of the release.")
     talk.runs("for branch in " + "feature " * 60, "first result\n" + "the release has all " * 9)

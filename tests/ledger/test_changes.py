@@ -383,6 +383,7 @@ def test_a_definition_is_known_in_the_languages_that_agents_write(line: str, nam
         "for (int i = 0; i < 3; i++) {",
         "foreach ($a as $b) {",
         "switch (x) {",
+        "        where (page.isFree) {",
         "try (Reader r = open()) {",
         "return load(x) {",
         "go func() {",

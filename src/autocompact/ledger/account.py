@@ -432,10 +432,14 @@ _DANGLING = LazyPattern(r"(?: —|; [^;…]{0,12})? (?:[+−—]|now|with|withou
 """What says at the end of a cut line that there is something, and not what."""
 
 
+_SAID = re.compile(r"- m\d+ “")
+"""Begins what was said, in which an arrow is one between two values."""
+
+
 def _cut(line: str, length: int) -> str:
     """A line in ``length`` characters: less of what was called than of what came of it."""
     called, mark, outcome = line.rpartition(" → ")
-    if not mark or not line.startswith("- m"):
+    if not mark or not line.startswith("- m") or _SAID.match(line):
         return _DANGLING.sub("…", clipped(line, length))
     outcome = clipped(outcome, length // 2)
     return f"{clipped(called, length - len(outcome) - len(mark))}{mark}{outcome}"

@@ -54,7 +54,7 @@ _DEFINES = LazyPattern(
     r"|t\.Run\(\s*\"(?P<gotest>[^\"\n]{3,90})\""
     r"|(?i:create[ \t]+(?:or[ \t]+replace[ \t]+)?(?P<made>table|view|function|procedure|index|trigger|type)[ \t]+(?:if[ \t]+not[ \t]+exists[ \t]+)?)(?P<sql>[\w.\"]{1,80})"
     r"|(?!(?:raise|throw|case|when|alias|return|use|not|and|else|yield|puts|import|require|include|config|goto|def\w*)\b)(?P<macro>[a-z]\w{2,30})[ \t]+:(?P<atom>[a-z]\w{1,60})(?=[ \t]*(?:,|do\b|$))"
-    r"|(?:rpc[ \t]+)?(?!(?:if|for|foreach|while|switch|select|try|catch|else|return|new|await|do|go|defer|with|match|throw|yield|case|using|lock|when|until|unless|synchronized|guard)\b)"
+    r"|(?:rpc[ \t]+)?(?!(?:if|for|foreach|while|switch|select|try|catch|else|return|new|await|do|go|defer|with|match|throw|yield|case|using|lock|when|until|unless|synchronized|guard|where)\b)"
     r"(?:[A-Za-z_][\w<>\[\],.?*&:]{0,60}[ \t]+[*&]?){0,3}(?!func\b|function\b|fn\b)(?P<method>[A-Za-z_~#][\w$]{1,60})[ \t]*\((?P<taken>[^;{}\n]{0,200})\)[ \t]*(?::[ \t]*[\w<>\[\]|. ]{1,60}|->[^{\n]{1,60}|throws[ \t][\w, .]{1,80}|const|noexcept|override)?[ \t]*\{[ \t]*$"
     r"|(?P<title>#{1,4} \S[^\n]{2,80})$)",
     re.MULTILINE,
