@@ -399,3 +399,10 @@ def test_a_definition_is_known_in_the_languages_that_agents_write(line: str, nam
 )
 def test_what_defines_nothing_is_no_definition(line: str) -> None:
     assert [*definitions(line)] == []
+
+
+def test_a_member_that_is_written_twice_is_told_once() -> None:
+    (entry,) = _changes(
+        _edit("", "class Limits:\n    size: int\n    wait: int\n    size: int = 3\n", path="a.py")
+    )
+    assert "class Limits {size, wait}" in entry.text

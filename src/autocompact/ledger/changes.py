@@ -595,4 +595,4 @@ def _fields(lines: Sequence[str]) -> list[str]:
             break
         if match := _FIELD.match(line):
             found.append(match["name"])
-    return found[:10]
+    return [*dict.fromkeys(found)][:10]
