@@ -5,6 +5,7 @@ import hashlib
 import random
 import re
 import string
+import struct
 import uuid
 
 import pytest
@@ -553,3 +554,31 @@ def test_no_way_of_writing_an_example_is_an_error() -> None:
     for text, _, _ in EXAMPLES:
         for odd in _oddly_written(text):
             redact(odd)
+
+
+@pytest.mark.parametrize("kind", [b"ssh-ed25519", b"ssh-rsa"])
+def test_a_private_key_with_a_passphrase_goes_whole_though_its_public_half_stands_in_it(kind: bytes) -> None:
+    def field(value: bytes) -> bytes:
+        return struct.pack(">I", len(value)) + value
+
+    seed = bytes(range(16))
+    options = field(seed) + struct.pack(">I", 16)
+    key = (
+        b"openssh-key-v1\0" + field(b"aes256-ctr") + field(b"bcrypt") + field(options) + struct.pack(">I", 1)
+    )
+    key += field(field(kind) + field(seed * 2)) + field(seed * 9)
+    body = base64.b64encode(key).decode()
+    text = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{body}\n-----END OPENSSH PRIVATE KEY-----"
+    assert redact(text) == "[secret: private key]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: AB5f4dcc3b5aa765d61d8327deb882cf99",
+        "export API_SECRET=QX5f4dcc3b5aa765d61d8327deb882cf99",
+        "password=1.5~hunTer2el9xyz",
+    ],
+)
+def test_what_only_begins_like_a_version_or_a_records_number_goes(text: str) -> None:
+    assert redact(text) != text

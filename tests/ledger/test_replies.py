@@ -63,6 +63,12 @@ _READ = (
         ('{"answers": {"0": "All"}}', "All"),
         ('{"answers": {"0": 7, "1": {"answers": null}}}', ""),
         ('{"answers": [1]}', ""),
+        ("No response after 60s \u2014 the user may be away from keyboard.", ""),
+        ("Your questions have been answered: none", ""),
+        (
+            f'User has answered your questions: "What spec?"="{"y" * 5_000}". You can now',
+            f"What spec? → {'y' * 3_952}",
+        ),
         ("ok", ""),
         ("The user answered the phone", ""),
     ],

@@ -92,6 +92,8 @@ def test_what_the_program_says_is_not_the_persons_words() -> None:
     log = Claude()
     notes = [
         "<command-name>/exit</command-name>\n            <command-args></command-args>",
+        "<command-name>/advisor</command-name>\n<command-message>advisor</command-message>\n<command-args>opus</command-args>",
+        "<command-name>/plan</command-name>\n<command-message>plan</command-message>\n<command-args></command-args>",
         "<local-command-stdout>Bye</local-command-stdout>",
         "<system-reminder>the date changed</system-reminder>",
         "<task-notification>done</task-notification>",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
-from autocompact.stores.breaker import Breaker
+from autocompact.stores.breaker import Breaker, in_a_thread
 
 pytestmark = pytest.mark.requirement("E9")
 
@@ -92,3 +93,18 @@ def test_who_asks_while_a_quick_attempt_runs_gets_its_result() -> None:
         thread.join()
     assert found == [True] * 8
     assert server.asked == 1
+
+
+def test_where_no_thread_can_be_had_the_server_is_away_until_one_can() -> None:
+    server, threads = Server(), [RuntimeError("can't start new thread")]
+    server.is_there = True
+
+    def start(work: Callable[[], object]) -> None:
+        if threads:
+            raise threads.pop()
+        in_a_thread(work)
+
+    breaker = Breaker("db", server.reach, fails=ConnectionError, pause_seconds=0.0, start=start)
+    breaker.trip("refused")
+    assert not breaker.admits()
+    assert breaker.admits()

@@ -84,12 +84,13 @@ def _told(question: str, answer: str, *, notes: str = "") -> str:
 def _answered(text: str) -> Iterator[str]:
     """``"question"="answer"``, one after the other, maybe with what was shown beside the answer and notes on it."""
     found = [*_QUESTION.finditer(text)]
-    ends = [*(each.start() for each in found[1:]), len(text)]
-    for each, end in zip(found, ends, strict=True):
+    for at, each in enumerate(found, start=1):
+        end = found[at].start() if at < len(found) else len(text)
         rest = text[each.end() : end].rstrip(", ")
         close = _ANSWER_END.search(rest, 1) if rest.startswith('"') else None
         notes = _NOTES.search(rest, close.end() if close else 0)
-        answer = rest[1 : close.start()] if close else ""
+        # an answer longer than what is read has no end
+        answer = rest[1 : close.start() if close else None] if rest.startswith('"') else ""
         if answer or notes:
             yield _told(each[1], answer, notes=notes["notes"] if notes else "")
     if also := _ALSO.search(text):

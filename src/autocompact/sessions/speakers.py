@@ -30,11 +30,10 @@ _CLAUDE_PROGRAM = LazyPattern(
 _CLAUDE_LEAD = LazyPattern(r"\s*<(?:teammate-message|cross-session-message)\b")
 _CLAUDE_COMMAND = LazyPattern(
     r"\s*(?:<command-message>.{0,400}?</command-message>\s*<command-name>/?([\w:.-]{1,200})</command-name>"
-    r"|<command-name>/?([\w:.-]{1,200})</command-name>\s*<command-message>.{0,400}?</command-message>\s*(?=<command-args>\s*[^<\s]))",
+    r"|<command-name>/?(plan|ultraplan|goal)</command-name>\s*<command-message>.{0,400}?</command-message>\s*(?=<command-args>\s*(?!</command-args>)\S))",
     re.DOTALL,
 )
-"""A command with its name first is one of the program's own, which the model sees only where it hands on what was typed
-behind it (``/plan`` and a task)."""
+"""A command with its name first is one of the program's own: three of them hand on to the model what was typed behind them."""
 _CLAUDE_ARGUMENTS = LazyPattern(r"<command-args>(.*?)</command-args>", re.DOTALL)
 # Commands that Claude Code carries out itself: the model never sees them as a request, whatever follows the name.
 _CLAUDE_OWN = frozenset(

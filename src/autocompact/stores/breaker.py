@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 ATTENTION_SECONDS = 1.0
 """For so long after an attempt began callers wait for it. What a living server answers, or a machine refuses, takes a hundredth of that;
@@ -50,6 +51,11 @@ class _Attempt:
         return math.inf if self.ended is None else self.ended - self.begun
 
 
+def in_a_thread(work: Callable[[], object]) -> None:
+    """Do ``work`` in a thread that ends with the process: it may be waiting for a machine that is gone."""
+    threading.Thread(target=work, name="autocompact-probe", daemon=True).start()
+
+
 class Breaker:
     """Says whether a server is worth waiting for. Any thread may use it.
 
@@ -59,6 +65,7 @@ class Breaker:
         fails: what ``attempt`` raises where the server cannot be used.
         attention_seconds: see `ATTENTION_SECONDS`.
         pause_seconds: see `PAUSE_SECONDS`.
+        start: has an attempt made beside the caller; `RuntimeError` where it cannot be.
     """
 
     def __init__(
@@ -69,12 +76,14 @@ class Breaker:
         fails: type[Exception],
         attention_seconds: float = ATTENTION_SECONDS,
         pause_seconds: float = PAUSE_SECONDS,
+        start: Callable[[Callable[[], object]], object] = in_a_thread,
     ) -> None:
         self._name = name
         self._attempt = attempt
         self._fails = fails
         self._attention = attention_seconds
         self._pause = pause_seconds
+        self._start = start
         self._lock = threading.Lock()
         self._since: float | None = None
         self._last: _Attempt | None = None
@@ -112,8 +121,10 @@ class Breaker:
                 return last
             attention = 0.0 if last is not None and last.seconds > self._attention else self._attention
             attempt = self._last = _Attempt(begun=now, awaited=now + attention)
-        # ends with the process: it may be waiting for a machine that is gone
-        threading.Thread(target=self._try, args=(attempt,), name="autocompact-probe", daemon=True).start()
+        try:
+            self._start(partial(self._try, attempt))
+        except RuntimeError:  # no thread can be had now: the server counts as away until one can
+            self._end(attempt, is_there=False)
         return attempt
 
     def _pause_after(self, attempt: _Attempt) -> float:

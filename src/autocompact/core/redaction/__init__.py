@@ -62,11 +62,12 @@ _CODED = (r"\u001", r"\x1", r"\e[", r"\033[", "\\\n", "\\\r\n")
 """What of `_BREAK` begins with a backslash, at each of which that stops: so these are looked for before it."""
 
 _PUBLIC_BLOCK = re.compile(
-    r"AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh|[GI]nNrLX)[A-Za-z0-9+/]{30,2000}+={0,3}|-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}(?:PUBLIC KEY|CERTIFICATE|CERTIFICATE REQUEST|CRL)-----(?:\s|\\[rnt]){1,20}+[A-Za-z0-9+/]{40}[A-Za-z0-9+/=\s\\]{1,40000}+-----END "
+    r"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-[a-z0-9-]{8,30}@openssh\.com)[ \t]{1,4}AAAA[A-Za-z0-9+/]{30,2000}+={0,3}"
+    r"|-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}(?:PUBLIC KEY|CERTIFICATE|CERTIFICATE REQUEST|CRL)-----(?:\s|\\[rnt]){1,20}+[A-Za-z0-9+/]{40}[A-Za-z0-9+/=\s\\]{1,40000}+-----END "
 )
 """What everybody may read, in letters among which any name can stand by chance: also the public half of an SSH key."""
 
-_BEGINS_PUBLIC = ("-----BEGIN ", "AAAAB3Nz", "AAAAC3Nz", "AAAAE2Vj", "AAAAGnNr", "AAAAInNr")
+_BEGINS_PUBLIC = ("-----BEGIN ", " AAAA", "\tAAAA")
 
 _ARGUMENTS = re.compile(
     r"\[\s{0,20}+(?:\\?[\"'][^\"'\\\n]{0,200}\\?[\"']\s{0,3}+,\s{0,20}+){1,40}+\\?[\"'][^\"'\\\n]{0,200}\\?[\"'],?\s{0,20}\]"

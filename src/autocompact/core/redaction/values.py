@@ -68,7 +68,7 @@ _TECHNICAL = LazyPattern(
 )
 _DRIVE = LazyPattern(r"[A-Za-z]:[\\/]|(?:~|\.{1,2})/|[\w.-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}$")
 _PUBLIC = LazyPattern(
-    r"phc_\w|pk\.eyJ|pk_(?:live|test)_|pub[0-9a-f]{32}$|(?!SK)[A-Z]{2}[0-9a-f]{32}$|Ag[AB][A-Za-z0-9+/]{300,}={0,2}$"
+    r"phc_\w|pk\.eyJ|pk_(?:live|test)_|pub[0-9a-f]{32}$|(?:AC|SM|MM|CA|CF|PN|MG|RE|TR|CH|IS|VA|VE|ZS|WK|US)[0-9a-f]{32}$|Ag[AB][A-Za-z0-9+/]{300,}={0,2}$"
 )
 """What its maker says everybody may know: keys for web pages (PostHog, Mapbox, Datadog, Stripe), the number of a record (Twilio's
 message, call or account), a SealedSecret."""
@@ -128,7 +128,7 @@ _EXCLAIMED = LazyPattern(r"[A-Z][a-z]{2,}[._-][A-Za-z][a-z]{2,}!$")
 _PHRASE = LazyPattern(r"[A-Za-z]{3,}(?:[-_. ](?:[A-Za-z]{2,}\d{0,4}|\d{1,4})){3,}[!?.]?$")
 _STRONG_SYMBOL = LazyPattern(r"[!#$%^&*+=?~@|;§€£]")
 _DATE = LazyPattern(
-    r"\d{4}-\d\d-\d\d(?:[T ].*)?$|\d{1,3}(?:\.\d{1,3}){2,3}$|v?\d+(?:\.\d+)+(?:[-+][a-z]+[\w.+-]*)?$|(?:\d{1,2}:)?\d+(?:\.\d+)+[-+~][\w.+~]{0,20}(?:ubuntu|deb|dfsg|el|fc)\d[\w.+~-]*$|(?:[0-9a-f]{1,4}(?:::?|$)){3,8}(?:[0-9a-f]{0,4})(?:/\d{1,3})?$|(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}$|[\d.,]+(?:ms|s|m|h|d|kb|mb|gb|k|px|%)?$",
+    r"\d{4}-\d\d-\d\d(?:[T ].*)?$|\d{1,3}(?:\.\d{1,3}){2,3}$|v?\d+(?:\.\d+)+(?:[-+][a-z]+[\w.+-]*)?$|(?:\d{1,2}:)?\d+(?:\.\d+)+[-+~][\d.]{0,8}(?-i:ubuntu|deb|dfsg|el|fc)\d[\w.+~-]*$|(?:[0-9a-f]{1,4}(?:::?|$)){3,8}(?:[0-9a-f]{0,4})(?:/\d{1,3})?$|(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}$|[\d.,]+(?:ms|s|m|h|d|kb|mb|gb|k|px|%)?$",
     re.IGNORECASE,
 )
 _COMMON = frozenset(
