@@ -6,7 +6,7 @@ import pytest
 
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.ledger.extraction import extract
-from autocompact.ledger.replies import replied
+from autocompact.ledger.replies import asks, replied
 
 _REJECTED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was "
@@ -74,12 +74,21 @@ _READ = (
     ],
 )
 def test_what_the_user_said_inside_a_result_is_read(output: str, said: str) -> None:
-    assert replied(output) == said
+    assert replied(output, asked=True) == said
 
 
 def test_an_answer_that_stands_alone_is_told_with_the_question_of_its_call() -> None:
-    assert replied("User selected: Keep it", question="Keep auto-merge?") == "Keep auto-merge? → Keep it"
-    assert replied('{"answers": {"0": "Keep it"}}', question="Keep it?") == "Keep it? → Keep it"
+    assert replied("User selected: Keep it", asked=True, question="Merge?") == "Merge? → Keep it"
+    assert replied('{"answers": {"0": "Keep it"}}', asked=True, question="Keep it?") == "Keep it? → Keep it"
+
+
+def test_what_another_tool_prints_in_such_a_form_is_nothing_that_the_user_said() -> None:
+    assert asks("request_user_input")
+    assert asks("AskUserQuestion")
+    assert not asks("Bash")
+    assert not asks("TaskOutput")
+    assert replied('{"answers": {"q1": "42"}}') == ""
+    assert replied("User selected: row 7") == ""
 
 
 def test_of_questions_that_a_user_wants_to_talk_about_only_what_they_said_is_theirs() -> None:

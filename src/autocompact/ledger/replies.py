@@ -47,19 +47,26 @@ _HEADER = LazyPattern(r"^\*\*(?P<question>[^\n]{1,200}?)\*\*: (?P<answer>[^\n]{1
 _SINGLE = LazyPattern(
     r"\s*(?:The user responded|User (?:responded|selected)): (?P<answer>.{1,2000})", re.DOTALL
 )
+_ASKS = LazyPattern(r"(?<![a-z])ask|question|user_?input", re.IGNORECASE)
 _JSON = LazyPattern(r"\s*\{\s*\"answers\"\s*:")
 
 _BEGINNING = 4_000
 """Characters of a result in which answers are looked for."""
 
 
-def replied(output: str, *, question: str = "") -> str:
+def asks(tool: str) -> bool:
+    """True for a tool that asks the user, by its name: ``ask_user``, ``AskUserQuestion``, ``request_user_input``."""
+    return _ASKS.search(tool) is not None
+
+
+def replied(output: str, *, asked: bool = False, question: str = "") -> str:
     """What the user said inside the result of a tool: why a call was refused, or the answers to questions.
 
     A tool could write the same, so these words are told as what a result reports, and allow nothing.
 
     Args:
         output: of the tool.
+        asked: the tool `asks`: only then forms count in which any tool could have written down something else.
         question: what the call asked, for forms that give the answer alone.
     """
     beginning = output[:_BEGINNING]
@@ -71,6 +78,8 @@ def replied(output: str, *, question: str = "") -> str:
     if headed := _HEADED.match(beginning):
         found = _HEADER.finditer(beginning, headed.end())
         return "\n".join(_told(each["question"], each["answer"]) for each in found)
+    if not asked:
+        return ""
     if single := _SINGLE.match(beginning):
         return _told(question, single["answer"])
     return "\n".join(_of_json(output, question)) if _JSON.match(beginning) else ""

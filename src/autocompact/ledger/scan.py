@@ -38,7 +38,7 @@ from autocompact.core.strides import LINE, in_lines
 from autocompact.core.text_calls import with_calls
 from autocompact.ledger.commands import is_check
 from autocompact.ledger.outcomes import Outcome, edited_file, is_status_hidden, read_outcome, was_not_edited
-from autocompact.ledger.replies import replied
+from autocompact.ledger.replies import asks, replied
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import readable
 from autocompact.ledger.tickets import SHORTEST, begins, closed, described, shown
@@ -164,7 +164,8 @@ def scan(
                 calls[here] = _call(found, part, seq=message.seq, place=place)
             elif isinstance(part, RedactedResult):
                 call = calls.pop(answered.get(here, here), None)
-                words = edited(part.text, partial(replied, question=_question(call)))
+                asked = call is not None and asks(call.action.name)
+                words = edited(part.text, partial(replied, asked=asked, question=_question(call)))
                 said = Said(seq=message.seq, by="reply", text=words, time=message.time)
                 _result(found, part, said=said, call=call)
             elif isinstance(part, RedactedText):
