@@ -168,6 +168,19 @@ async def test_a_program_that_has_it_open_lets_go_of_it_and_brings_nothing_back(
     assert _files_with(tmp_path, SECRET) == []
 
 
+async def test_a_message_that_was_on_its_way_is_told_of_the_deletion(tmp_path: Path) -> None:
+    async with chatting(tmp_path, config=_config(tmp_path / "memory")) as service:
+        session = await _told(service, SECRET)
+        sending = asyncio.create_task(session.send(f"More of {SECRET}"))
+        while not session.running:  # it has not reached the log yet
+            await asyncio.sleep(0)
+        await service.delete(session.id)
+        with pytest.raises(InvalidInput, match="was deleted"):
+            await sending
+
+    assert _files_with(tmp_path, SECRET) == []
+
+
 async def test_a_compaction_that_ends_after_the_deletion_leaves_no_entry(tmp_path: Path) -> None:
     go, summarising = asyncio.Event(), asyncio.Event()
     memory = tmp_path / "memory"

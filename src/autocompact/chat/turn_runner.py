@@ -100,7 +100,11 @@ class TurnRunner:
                 context.emit(RunningChanged())
                 ended = await turn.run(lease)
                 await turn.end()
-        except (AutocompactError, asyncio.CancelledError) as error:
+        except asyncio.CancelledError:
+            if not begun.done():
+                why = DELETED if self.closed else "it was cancelled before it began"
+                begun.set_exception(InvalidInput(why))
+        except AutocompactError as error:
             _fail(error, begun, id=context.id)
         except Exception as error:
             log.exception("a turn failed", extra={"conversation": context.id})
@@ -174,10 +178,9 @@ async def _appended(context: SessionContext, request: Message | None, *, pending
     return stored
 
 
-def _fail(error: BaseException, begun: asyncio.Future[Message], *, id: str) -> None:
+def _fail(error: Exception, begun: asyncio.Future[Message], *, id: str) -> None:
     """Hand the error to whoever waits for the beginning; after that it is only logged."""
     if not begun.done():
-        cancelled = isinstance(error, asyncio.CancelledError)
-        begun.set_exception(InvalidInput("it was cancelled before it began") if cancelled else error)
+        begun.set_exception(error)
     elif isinstance(error, AutocompactError):
         log.error("a turn could not be ended", extra={"conversation": id}, exc_info=error)
