@@ -8,7 +8,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Generator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,13 @@ import pytest
 import yaml
 
 from autocompact.cli.working import worker
+from autocompact.core.messages import text_message
+from autocompact.errors import StoreUnavailable
 from autocompact.gateway.endpoints import ENDPOINTS
 from autocompact.gateway.metrics import Metrics
+from autocompact.stores.postgres import PostgresStore
 from autocompact.testing import FakeProvider
+from autocompact.testing.records import KEY
 from tests.cli.test_serve import ended, free_port, serving, started
 from tests.house.source import ROOT
 from tests.stores.cluster import PROGRAM, SUPERUSER, USER, Cluster, Pooler
@@ -78,6 +82,32 @@ async def test_a_gateway_comes_up_on_a_migrated_database_behind_a_pooler(
             asked = ("/autocompact/health", "/autocompact/ready", "/metrics")
             urls = [f"http://127.0.0.1:{port}{path}" for path in asked]
             assert [await status(url, host="autocompact:8787") for url in urls] == [200, 200, 200]
+    finally:
+        pooler.stop()
+
+
+@pytest.mark.anyio
+async def test_after_an_outage_a_gateway_gets_through_the_pooler_as_soon_as_the_database_is_there(
+    cluster: Cluster, database: str
+) -> None:
+    """PgBouncer lets nobody through for 15 s after it was refused, unless it is told otherwise."""
+    told = {name.lower(): value for name, value in services()["pooler"]["environment"].items()}
+    named = ("server_login_retry", "dns_max_ttl", "dns_nxdomain_ttl")
+    assert [float(told[name]) for name in named] == [1, 1, 1]
+    pooler = Pooler(cluster, connections=2, settings={name: told[name] for name in named})
+    try:
+        async with PostgresStore(pooler.url(database), busy_seconds=0.2) as store:
+            await store.append(KEY, [text_message(1, "user", "Begin.")], after=0)
+            cluster.kill()
+            try:
+                with pytest.raises(StoreUnavailable):
+                    await store.load(KEY)
+            finally:
+                cluster.start()
+            while store.is_away:
+                with suppress(StoreUnavailable):
+                    await store.load(KEY)
+            assert (await store.load(KEY)).last_seq == 1
     finally:
         pooler.stop()
 
@@ -285,8 +315,57 @@ def test_prometheus_takes_the_rules_and_what_the_board_asks_and_the_rules_fire_a
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def copied_into_the_image() -> set[str]:
+    lines = re.findall(r"^COPY (?!--)(.+) \S+$", (DEPLOY / "Containerfile").read_text("utf-8"), re.MULTILINE)
+    return {name.removeprefix("./") for line in lines for name in line.split()}
+
+
 def test_the_image_has_what_the_commands_need() -> None:
-    made = (DEPLOY / "Containerfile").read_text("utf-8")
-    assert "[gateway,postgres]" in made
-    copied = re.findall(r"^COPY (?!--)(.+) \S+$", made, re.MULTILINE)
-    assert all((ROOT / name).exists() for line in copied for name in line.split())
+    assert "[gateway,postgres]" in (DEPLOY / "Containerfile").read_text("utf-8")
+    assert all((ROOT / name).exists() for name in copied_into_the_image())
+
+
+def test_who_builds_the_image_sends_what_it_takes_and_no_more() -> None:
+    """A checkout with its environment has a gigabyte, and may hold conversations."""
+    lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    kept = [line for line in lines if line and not line.startswith("#")]
+    assert kept[0] == "*"
+    assert {line.removeprefix("!") for line in kept if line.startswith("!")} == copied_into_the_image()
+
+
+@pytest.mark.skipif(shutil.which("buildah") is None, reason="needs Debian's package buildah")
+def test_a_builder_gets_the_source_without_what_lies_beside_it(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    there = [
+        "LICENSE",
+        "README.md",
+        "pyproject.toml",
+        "src/autocompact/__init__.py",
+        "src/autocompact/sql/one.sql",
+    ]
+    beside = [
+        ".git/HEAD",
+        ".venv/bin/python",
+        "build/site/index.html",
+        ".autocompact/chat.db",
+        "src/autocompact/__pycache__/a.pyc",
+    ]
+    for name in (*there, *beside):
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).touch()
+    shutil.copy(ROOT / ".dockerignore", checkout)
+    everything = tmp_path / "Containerfile"
+    everything.write_text("FROM scratch\nCOPY . /\n", "utf-8")
+    storage = ["--storage-driver=vfs", f"--root={tmp_path / 'root'}", f"--runroot={tmp_path / 'run'}"]
+
+    def buildah(*arguments: str) -> str:
+        done = subprocess.run(["buildah", *storage, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    buildah("bud", "--isolation=chroot", f"--file={everything}", "--tag=all", str(checkout))
+    image = Path(buildah("mount", buildah("from", "all")))
+    assert sorted(str(each.relative_to(image)) for each in image.rglob("*") if each.is_file()) == sorted(
+        there
+    )
+    buildah("rm", "--all")

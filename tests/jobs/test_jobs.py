@@ -47,6 +47,7 @@ from tests.cli.test_serve import ended
 from tests.engine.support import HeldModel, TalkingModel, step
 from tests.house.source import ROOT
 from tests.stores.cluster import USER, Cluster
+from tests.stores.wire import Wire
 from tests.warm import command
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("E9")]
@@ -213,6 +214,20 @@ async def test_a_server_that_is_not_there_has_no_workers() -> None:
     assert not await workers.prepare(KEY, ORDER)
     assert not await workers.there()
     await workers.aclose()
+
+
+async def test_a_server_that_hangs_has_no_workers_until_it_goes_on(cluster: Cluster, url: ServerUrl) -> None:
+    """Who asked waited for as long as it hung, and everybody else for them: nothing was prepared or deleted any more."""
+    await a_worker_seems_to_be_there(cluster, url)
+    async with Wire(cluster).laid() as wire:
+        workers = QueuedWorkers(ServerUrl(wire.url(url.url)), answer_seconds=1)
+        assert await workers.prepare(KEY, ORDER)
+        wire.freeze()
+        assert not await workers.prepare(Key(conversation="another"), ORDER)
+        wire.mend()
+        while not await workers.prepare(Key(conversation="a third"), ORDER):
+            pass
+        await workers.aclose()
 
 
 async def test_a_conversation_that_was_deleted_meanwhile_does_not_come_back(url: ServerUrl) -> None:

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import quote, urlsplit
 
 PORT = 5432
@@ -198,9 +199,17 @@ class Cluster:
 
 
 class Pooler:
-    """PgBouncer before a cluster: it gives connections out by the transaction, fewer than clients have."""
+    """PgBouncer before a cluster: it gives connections out by the transaction, fewer than clients have.
 
-    def __init__(self, cluster: Cluster, *, connections: int) -> None:
+    Args:
+        cluster: the server.
+        connections: to it.
+        settings: others of PgBouncer.
+    """
+
+    def __init__(
+        self, cluster: Cluster, *, connections: int, settings: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self._cluster = cluster
         configured = cluster.folder / "pgbouncer.ini"
         users = cluster.folder / "users.txt"
@@ -217,6 +226,7 @@ auth_file = {users}
 pool_mode = transaction
 default_pool_size = {connections}
 logfile = {cluster.folder / "pgbouncer.log"}
+{chr(10).join(f"{name} = {value}" for name, value in settings.items())}
 """,
             encoding="utf-8",
         )

@@ -32,6 +32,13 @@ def _log(count: int, *, after: int = 0) -> list[Message]:
     return [text_message(seq, "user", f"words {seq}") for seq in range(after + 1, after + count + 1)]
 
 
+async def _loaded(store: PostgresStore) -> list[Message]:
+    """The log of `KEY`, from a store that waits for less than a busy machine may take."""
+    while True:
+        with suppress(StoreUnavailable):
+            return list((await store.load(KEY)).messages)
+
+
 async def test_what_was_acknowledged_is_there_after_the_server_was_killed(
     cluster: Cluster, database: str
 ) -> None:
@@ -204,19 +211,101 @@ async def test_a_server_that_hangs_is_given_up_whatever_it_was_asked(cluster: Cl
     """Also by who only looks whether a connection is still there: each of them kept a thread for as long as the server hung."""
     async with (
         Wire(cluster).laid() as wire,
+        PostgresStore(database) as other,
         PostgresStore(wire.url(database), connections=2, busy_seconds=0.2, answer_seconds=0.2) as store,
     ):
-        await store.append(KEY, _log(2), after=0)
+        await other.append(KEY, _log(2), after=0)
+        assert await _loaded(store) == _log(2)
         wire.freeze()
         # more than there are threads
         asked = [asyncio.wait_for(store.load(KEY), 20) for _ in range(3)]
         for told in await asyncio.gather(*asked, return_exceptions=True):
             assert isinstance(told, StoreUnavailable), told
         wire.mend()
-        while True:
-            with suppress(StoreUnavailable):
-                assert (await store.load(KEY)).messages == tuple(_log(2))
-                break
+        assert await _loaded(store) == _log(2)
+
+
+async def test_a_server_that_falls_silent_amid_a_statement_is_given_up_by_all_who_wait_for_it(
+    cluster: Cluster, database: str
+) -> None:
+    """They waited for half a minute, in which a statement may take its time."""
+    asked = threading.Barrier(3)
+
+    def wait(connection: PostgresConnection) -> None:
+        asked.wait()
+        connection.execute("SELECT pg_sleep(3600)")
+
+    async with (
+        Wire(cluster).laid() as wire,
+        PostgresStore(wire.url(database), answer_seconds=600, doubt_seconds=0.2) as store,
+    ):
+        await store.append(KEY, _log(2), after=0)
+        waiting = [asyncio.create_task(store.reading(wait)) for _ in range(2)]
+        await asyncio.to_thread(asked.wait)
+        wire.freeze()
+        for told in await asyncio.gather(*waiting, return_exceptions=True):
+            assert isinstance(told, StoreUnavailable), told
+        assert store.is_away
+        wire.mend()
+
+
+async def test_a_statement_that_takes_its_time_is_waited_for_while_the_server_answers_others(
+    database: str,
+) -> None:
+    def read(connection: PostgresConnection) -> int:
+        connection.execute("SELECT pg_sleep(1)")
+        return 5
+
+    async with PostgresStore(database, doubt_seconds=0.05) as store:
+        assert await store.reading(read) == 5
+        assert not store.is_away
+
+
+async def test_a_server_that_has_no_connection_left_is_there_all_the_same(
+    cluster: Cluster, database: str
+) -> None:
+    """It refuses who asks beside a long statement, which is an answer."""
+
+    def read(connection: PostgresConnection) -> int:
+        connection.execute("SELECT pg_sleep(1)")
+        return 5
+
+    async with PostgresStore(database, connections=1, doubt_seconds=0.05) as store:
+        await store.append(KEY, _log(1), after=0)
+        cluster.sql("ALTER ROLE tester CONNECTION LIMIT 1")
+        try:
+            assert await store.reading(read) == 5
+        finally:
+            cluster.sql("ALTER ROLE tester CONNECTION LIMIT -1")
+
+
+async def test_who_reads_waits_no_longer_for_a_whole_table_than_for_another_who_changes_it(
+    cluster: Cluster, database: str
+) -> None:
+    """An administrator's VACUUM FULL held up every request for half a minute."""
+    async with (
+        PostgresStore(database) as holder,
+        PostgresStore(database, busy_seconds=0.2, answer_seconds=600) as store,
+    ):
+        await holder.append(KEY, _log(1), after=0)
+        await store.load(KEY)
+        has_it, release = threading.Event(), threading.Event()
+
+        def hold(connection: PostgresConnection) -> None:
+            with connection.transaction():
+                connection.execute("LOCK TABLE autocompact.messages")
+                has_it.set()
+                release.wait()
+
+        holding = asyncio.create_task(holder.changing(hold, name="lock", key=KEY))
+        await asyncio.to_thread(has_it.wait)
+        try:
+            with pytest.raises(StoreUnavailable, match="another program"):
+                await store.load(KEY)
+            assert not store.is_away
+        finally:
+            release.set()
+            await holding
 
 
 async def test_nobody_waits_for_a_dead_server_twice_and_the_first_request_after_its_restart_is_served(
@@ -270,9 +359,11 @@ async def test_a_server_that_hung_once_is_not_waited_for_until_it_goes_on(
 ) -> None:
     async with (
         Wire(cluster).laid() as wire,
+        PostgresStore(database) as other,
         PostgresStore(wire.url(database), busy_seconds=0.2, answer_seconds=0.2) as store,
     ):
-        await store.append(KEY, _log(2), after=0)
+        await other.append(KEY, _log(2), after=0)
+        assert await _loaded(store) == _log(2)
         wire.freeze()
         with pytest.raises(StoreUnavailable):
             await store.load(KEY)
@@ -280,10 +371,8 @@ async def test_a_server_that_hung_once_is_not_waited_for_until_it_goes_on(
             with pytest.raises(StoreUnreachable):
                 await store.load(KEY)
         wire.mend()
-        while store.is_away:
-            with suppress(StoreUnreachable):
-                await store.load(KEY)
-        assert (await store.load(KEY)).messages == tuple(_log(2))
+        assert await _loaded(store) == _log(2)
+        assert not store.is_away
 
 
 async def test_a_server_that_died_behind_a_pooler_is_waited_for_no_longer_than_for_a_connection(

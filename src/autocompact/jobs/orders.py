@@ -17,6 +17,9 @@ from autocompact.stores.naming import ServerUrl
 ALIVE_SECONDS = 30
 """A worker that gave no sign of life for so long is taken for dead."""
 
+ANSWER_SECONDS = 5.0
+"""A server that says nothing for so long is lost, or hangs: what is ordered of workers is done here then."""
+
 _LOOK_SECONDS = 5.0
 _CONNECTIONS = 2
 _ANY = "SELECT EXISTS (SELECT 1 FROM procrastinate_workers WHERE last_heartbeat > now() - %(seconds)s * interval '1 second') AS there"
@@ -29,11 +32,13 @@ class QueuedWorkers:
 
     Args:
         url: of the database.
+        answer_seconds: how long to wait for an answer; one that does not come counts as no worker.
     """
 
-    def __init__(self, url: ServerUrl) -> None:
+    def __init__(self, url: ServerUrl, *, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._pool = AsyncConnectionPool(**pool_options(url, connections=_CONNECTIONS), open=False)
         self._app = App(connector=connector_of(url, connections=_CONNECTIONS))
+        self._answer_seconds = answer_seconds
         self._opening = asyncio.Lock()
         self._is_open = False
         self._there = False
@@ -48,7 +53,8 @@ class QueuedWorkers:
             PREPARE.task, queue=PREPARE.task, priority=PREPARE.priority, lock=lock, queueing_lock=lock
         )
         try:
-            await task.defer_async(**arguments_of(key, order))
+            async with asyncio.timeout(self._answer_seconds):
+                await task.defer_async(**arguments_of(key, order))
         except AlreadyEnqueued:
             pass
         except (ConnectorException, OSError) as error:
@@ -71,7 +77,8 @@ class QueuedWorkers:
                 await self._pool.open(wait=False)
                 await self._app.open_async(self._pool)
                 self._is_open = True
-            found = await self._app.connector.execute_query_one_async(_ANY, seconds=ALIVE_SECONDS)
+            async with asyncio.timeout(self._answer_seconds):
+                found = await self._app.connector.execute_query_one_async(_ANY, seconds=ALIVE_SECONDS)
         except (ConnectorException, OSError) as error:
             self._failed(error)
             return False

@@ -18,6 +18,7 @@ from autocompact.jobs.work import Work
 from autocompact.ports import Key, Order
 from autocompact.runtime.extras import install_command
 from autocompact.stores.naming import ServerUrl
+from autocompact.stores.postgres_server import KEPT_ALIVE
 
 try:
     from procrastinate import App, PsycopgConnector, RetryDecision, RetryStrategy
@@ -94,6 +95,7 @@ def pool_options(url: ServerUrl, *, connections: int) -> dict[str, Any]:
             "application_name": "autocompact",
             "client_encoding": "utf8",
             "connect_timeout": 10,
+            **KEPT_ALIVE,
         },
         "min_size": 1,
         "max_size": connections,

@@ -11,7 +11,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import blake2b
 from typing import Literal, TypeVar
@@ -20,7 +20,7 @@ from autocompact.ports import Clock, Key, SystemClock
 from autocompact.stores.indexing import Indexer
 from autocompact.stores.naming import ServerUrl
 from autocompact.stores.postgres_index import PostgresIndex, PostgresIndexer
-from autocompact.stores.postgres_server import DIALECT, Call, PostgresConnection, Server, begin
+from autocompact.stores.postgres_server import DIALECT, Call, PostgresConnection, Server, begin, milliseconds
 from autocompact.stores.queries import queries
 from autocompact.stores.table_store import TableStore
 from autocompact.stores.tenants import Tenant, Tenants, tenant_setting
@@ -32,6 +32,9 @@ CONNECTIONS = 8
 
 ANSWER_SECONDS = 30.0
 """For one method. A conversation of 100,000 messages is read in three."""
+
+DOUBT_SECONDS = 2.0
+"""After so long without an answer, and each time again, the server is asked on another connection whether it is there."""
 
 _TABLES = ("conversations", "messages", "compactions", "passages", "leases")
 
@@ -45,8 +48,9 @@ class PostgresStore(TableStore[PostgresConnection]):
         indexer: keeps a search index up to date: "search" is `autocompact.stores.postgres_index`, None keeps none.
         connections: to the server at most.
         busy_seconds: how long to wait for a connection, and for who changes the same conversation.
-        answer_seconds: how long a method may take, but for upkeep and `put_whole`; then its connection is cut: a server that
-            a network does not reach any more sends no refusal.
+        answer_seconds: how long a method may take, but for upkeep and `put_whole`; then its connection is cut.
+        doubt_seconds: after how long, of the same methods, the server is asked on another connection whether it is there; if it says
+            nothing, as one does that a network does not reach any more, the method's is cut.
         failpoint: called with the name of each step of a writing method ("append:begun", "append:written",
             "append:committed"), so that a test can end the process there.
 
@@ -64,6 +68,7 @@ class PostgresStore(TableStore[PostgresConnection]):
         connections: int = CONNECTIONS,
         busy_seconds: float = 5.0,
         answer_seconds: float = ANSWER_SECONDS,
+        doubt_seconds: float = DOUBT_SECONDS,
         failpoint: Callable[[str], object] = str,
     ) -> None:
         search = PostgresIndexer() if indexer == "search" else indexer
@@ -71,8 +76,8 @@ class PostgresStore(TableStore[PostgresConnection]):
         place = url if isinstance(url, ServerUrl) else ServerUrl(url)
         self._server = Server(place, connections=connections, patience=busy_seconds)
         self._failpoint = failpoint
-        self._patience = f"{round(busy_seconds * 1000)}ms"
-        self._answer_seconds = answer_seconds
+        self._patience = milliseconds(busy_seconds)
+        self._answer_seconds, self._doubt_seconds = answer_seconds, doubt_seconds
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="autocompact-postgres")
         self._opening = threading.Lock()
         self._is_open = False
@@ -103,20 +108,31 @@ class PostgresStore(TableStore[PostgresConnection]):
 
         def run() -> T:
             self._open()
-            if not is_long:
-                # from now on: waiting for a thread is no fault of the server
-                loop.call_soon_threadsafe(limit)
-            with self._server.called(call):
+            if is_long:
                 return work()
+            # from now on: waiting for a thread is no fault of the server
+            loop.call_soon_threadsafe(begin)
+            try:
+                with self._server.called(call):
+                    return work()
+            finally:
+                # here, since who waits for it may have been cancelled meanwhile
+                with suppress(RuntimeError):  # the loop may have ended with them
+                    loop.call_soon_threadsafe(end)
 
-        def limit() -> None:
+        def begin() -> None:
             limits.append(loop.call_later(self._answer_seconds, call.cut))
+            limits.append(loop.call_later(self._doubt_seconds, doubt))
 
-        try:
-            return await loop.run_in_executor(self._threads, run)
-        finally:
+        def doubt() -> None:
+            self._server.doubt(call)
+            limits[-1] = loop.call_later(self._doubt_seconds, doubt)
+
+        def end() -> None:
             for each in limits:
                 each.cancel()
+
+        return await loop.run_in_executor(self._threads, run)
 
     def _open(self) -> None:
         with self._opening:

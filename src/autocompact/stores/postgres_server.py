@@ -6,6 +6,7 @@ that gives connections out by the transaction (PgBouncer) may stand between.
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import threading
@@ -18,7 +19,7 @@ from typing import Any, LiteralString, TypeAlias, cast
 
 from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable, StoreUnreachable
 from autocompact.runtime.extras import install_command
-from autocompact.stores.breaker import ATTENTION_SECONDS, Breaker
+from autocompact.stores.breaker import ATTENTION_SECONDS, Breaker, in_a_thread
 from autocompact.stores.connection import Bindings
 from autocompact.stores.naming import ServerUrl
 from autocompact.stores.queries import migrations, post_migrations, queries
@@ -40,6 +41,15 @@ DIALECT = "postgres"
 
 Pool: TypeAlias = ConnectionPool[psycopg.Connection[tuple[Any, ...]]]
 
+KEPT_ALIVE: Mapping[str, int] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+"""Options of a connection: a machine that is gone says nothing, which is found out within half a minute, not within the system's two
+hours."""
+
 _HOW: dict[str, Any] = {
     "autocommit": True,
     "prepare_threshold": None,
@@ -47,15 +57,14 @@ _HOW: dict[str, Any] = {
     # a database that was made with the locale C has SQL_ASCII, of which the driver would not take any other letter
     "client_encoding": "utf8",
     "connect_timeout": 10,
-    # a machine that is gone says nothing: found out within half a minute, not within the system's two hours
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 20_000,
+    **KEPT_ALIVE,
 }
 
 _ATTEMPT_SECONDS = 2
 """For an attempt to reach a server that was away; the driver allows no fewer."""
+
+_ASKING_SECONDS = 3
+"""For a question beside a call that waits, after which the server is silent; the same."""
 
 _MIGRATING = 0x41435054
 """The advisory lock under which tables are made and changed."""
@@ -174,6 +183,9 @@ class Server:
         # guards the pool, which an attempt exchanges, and the count of connections that are lent
         self._changing = threading.Lock()
         self._lent = 0
+        # one question beside calls that wait is asked for all of them
+        self._asking = threading.Lock()
+        self._asked, self._is_silent = -math.inf, False
         self._pool = self._new_pool()
 
     def _new_pool(self) -> Pool:
@@ -232,16 +244,7 @@ class Server:
 
         Those of before are dead, and the pool's own tries to get others come at growing intervals.
         """
-        call = Call()
-        limit = threading.Timer(_ATTEMPT_SECONDS, call.cut)
-        how: dict[str, Any] = {**_HOW, "connect_timeout": _ATTEMPT_SECONDS}
-        with psycopg.connect(self.url.url, **how) as connection, call.uses(connection):
-            limit.start()
-            try:
-                # a pooler lets clients in while the server behind it is away
-                connection.execute("SELECT 1")
-            finally:
-                limit.cancel()
+        self._reach(_ATTEMPT_SECONDS)
         with self._changing:
             old = self._pool
             # closed: not opened yet, or not needed any more
@@ -251,6 +254,48 @@ class Server:
             self._pool.open()
         # What is lent is closed when it comes back. Its threads may be waiting for a machine that is gone.
         threading.Thread(target=old.close, args=(_HOW["connect_timeout"],), daemon=True).start()
+
+    def _reach(self, seconds: int) -> None:
+        """Get an answer on a connection of its own; raises the driver's error where none comes."""
+        call = Call()
+        limit = threading.Timer(seconds, call.cut)
+        how: dict[str, Any] = {**_HOW, "connect_timeout": seconds}
+        with psycopg.connect(self.url.url, **how) as connection, call.uses(connection):
+            limit.start()
+            try:
+                # a pooler lets clients in while the server behind it is away
+                connection.execute("SELECT 1")
+            finally:
+                limit.cancel()
+
+    def doubt(self, call: Call) -> None:
+        """Cut a call that waits for an answer, if the server answers nobody else either; returns at once.
+
+        A statement may take its time, and so may a disk; a server that hangs, or that a network does not reach any more, says nothing to
+        anybody.
+        """
+        since = time.monotonic()
+
+        def ask() -> None:
+            with self._asking:
+                if self._asked < since:
+                    self._is_silent = self._says_nothing()
+                    self._asked = time.monotonic()
+                if self._is_silent:
+                    call.cut()
+
+        # without a thread for it the call ends at its own limit
+        with suppress(RuntimeError):
+            in_a_thread(ask)
+
+    def _says_nothing(self) -> bool:
+        begun = time.monotonic()
+        try:
+            self._reach(_ASKING_SECONDS)
+        except psycopg.Error:
+            # who refuses at once is there: too many connections, or a restart, which ends the waiting ones itself
+            return time.monotonic() - begun > ATTENTION_SECONDS
+        return False
 
     def _is_there(self, connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
         """True if a connection of the pool is still there; one that says nothing for as long as `patience` is not.
@@ -334,7 +379,9 @@ class Server:
             tenant: whose conversations it is about.
             reads: it sees one snapshot of the database, and changes nothing.
         """
-        with self.connection() as connection, begin(connection, tenant, reads=reads):
+        # who reads waits for whoever has a whole table, such as VACUUM FULL
+        patience = self._patience if reads else None
+        with self.connection() as connection, begin(connection, tenant, reads=reads, patience=patience):
             yield connection
 
     @contextmanager
@@ -397,12 +444,25 @@ def _answers(connection: PGconn, *, seconds: float) -> bool:
             answered = answer.status == ExecStatus.EMPTY_QUERY
 
 
+def milliseconds(seconds: float) -> str:
+    """A time as PostgreSQL's settings have it."""
+    return f"{round(seconds * 1000)}ms"
+
+
 @contextmanager
-def begin(connection: PostgresConnection, tenant: Tenant, *, reads: bool = False) -> Generator[None]:
-    """Run the block as one transaction; arguments as in `Server.transaction`."""
+def begin(
+    connection: PostgresConnection, tenant: Tenant, *, reads: bool = False, patience: float | None = None
+) -> Generator[None]:
+    """Run the block as one transaction; arguments as in `Server.transaction`, ``patience`` in seconds for a lock."""
     with connection.reading() if reads else connection.transaction():
-        # it ends with the transaction: a pooler gives the connection to somebody else then
-        connection.execute(queries(DIALECT)["tenant"], {"tenant": tenant_setting(tenant)})
+        # both end with the transaction: a pooler gives the connection to somebody else then
+        connection.execute(
+            queries(DIALECT)["tenant"],
+            {
+                "tenant": tenant_setting(tenant),
+                "patience": None if patience is None else milliseconds(patience),
+            },
+        )
         yield
 
 

@@ -143,7 +143,8 @@ UPDATE autocompact.deletions SET purged = greatest(purged, %(deleted)s);
 SELECT set_config('lock_timeout', %(patience)s, true), set_config('autocompact.tenant', %(tenant)s, true), pg_advisory_xact_lock(%(key)s);
 
 -- name: tenant
-SELECT set_config('autocompact.tenant', %(tenant)s, true);
+SELECT set_config('autocompact.tenant', %(tenant)s, true),
+    set_config('lock_timeout', coalesce(%(patience)s::text, current_setting('lock_timeout')), true);
 
 -- name: role
 SELECT rolname, rolsuper OR rolbypassrls, pg_has_role(rolname, relowner, 'USAGE')
