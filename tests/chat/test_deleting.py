@@ -172,7 +172,8 @@ async def test_a_message_that_was_on_its_way_is_told_of_the_deletion(tmp_path: P
     async with chatting(tmp_path, config=_config(tmp_path / "memory")) as service:
         session = await _told(service, SECRET)
         sending = asyncio.create_task(session.send(f"More of {SECRET}"))
-        while not session.running:  # it has not reached the log yet
+        # it has not reached the log yet
+        while not session.running:  # noqa: ASYNC110 - a session has no event for it
             await asyncio.sleep(0)
         await service.delete(session.id)
         with pytest.raises(InvalidInput, match="was deleted"):
