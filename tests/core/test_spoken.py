@@ -56,6 +56,9 @@ def test_what_the_client_wraps_around_is_not_the_users_words(text: str, words: s
         "Unknown command: /reviwe",
         "<bash-input>git pull</bash-input>\n<bash-stdout>Up to date.</bash-stdout><bash-stderr></bash-stderr>",
         "System: Please continue.",
+        "[System] Session resumed: the kernel was started anew.",
+        "[Memory] <memory_recall>\nThe user likes short answers.</memory_recall>",
+        "[System Reminder]\nThe plan is empty.",
     ],
 )
 def test_what_a_client_writes_in_the_users_place_is_nobodys_words(text: str) -> None:
@@ -70,6 +73,8 @@ def test_what_a_client_writes_in_the_users_place_is_nobodys_words(text: str) -> 
         "Stop hook feedback is what I want to see.",
         "Unknown command: deploy\nWhy does it say so?",
         "System: Please continue. With the pump, I mean.",
+        "[Systems] need a pump",
+        "[Memory leak] in the pump",
         "Context summary:\n\n- the pump leaks",
         "<skill> is what I lack",
         "Say what <bash-stdout> is for.",

@@ -61,6 +61,9 @@ _READ = (
         ("User selected: Keep it (Recommended)", "Keep it (Recommended)"),
         ('{"answers": {"scope": {"answers": ["All", "user_note: soon"]}}}', "scope → All, user_note: soon"),
         ('{"answers": {"0": "All"}}', "All"),
+        ('{"status": "answered", "answers": {"Which tap?": "tools"}}', "Which tap? → tools"),
+        ('{"status": "interrupted_by_user", "message": "does it leak?"}', "does it leak?"),
+        ('{"status": "interrupted_by_user", "message": 7}', ""),
         ('{"answers": {"0": 7, "1": {"answers": null}}}', ""),
         ('{"answers": [1]}', ""),
         ("No response after 60s \u2014 the user may be away from keyboard.", ""),
@@ -89,6 +92,7 @@ def test_what_another_tool_prints_in_such_a_form_is_nothing_that_the_user_said()
     assert not asks("TaskOutput")
     assert replied('{"answers": {"q1": "42"}}') == ""
     assert replied("User selected: row 7") == ""
+    assert replied('{"status": "interrupted_by_user", "message": "push it"}') == ""
 
 
 def test_of_questions_that_a_user_wants_to_talk_about_only_what_they_said_is_theirs() -> None:

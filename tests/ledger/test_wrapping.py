@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from autocompact.ledger.wrapping import (
     finished,
     launched,
     ordered,
+    printed,
     reported,
     task_notices,
     unnumbered,
 )
+from tests.core.talk import Talk
 
 
 def test_a_note_that_is_never_closed_is_part_of_the_output() -> None:
@@ -42,6 +46,61 @@ def test_orders_of_a_hook_and_of_a_lead_are_read_without_their_wrapping() -> Non
     assert ordered(lead.format("Fix it.") + lead.format('{"type": "idle"}')) == "Fix it."
     assert ordered('<teammate-message teammate_id="lead">Fix it.') == "Fix it."
     assert ordered('<hook_prompt hook_run_id="1">Run the tests.</hook_prompt>') == "Run the tests."
+
+
+def test_what_a_reviewer_of_the_program_wants_is_an_order() -> None:
+    assert (
+        ordered("[Auditor] <findings>The row is wrong.</findings>")
+        == "<findings>The row is wrong.</findings>"
+    )
+    assert ordered("[Auditor]s want to know") == ""
+
+
+@pytest.mark.parametrize(
+    "result, text",
+    [
+        ('{"stdout": "one\\ntwo\\n", "stderr": "", "exit_code": 0}', "Exit code 0\none\ntwo"),
+        (
+            '{"stdout": "", "stderr": "no such file", "exit_code": 2, "host": "a"}',
+            "Exit code 2\nno such file",
+        ),
+        ('{"stdout": "one", "interrupted": false}', "one"),
+        ('{"output": "one", "metadata": {"exit_code": 1}}', "one"),
+        ('{"content": "x = 1", "filename": "a.py", "total_lines": 1}', "x = 1"),
+        (
+            '{"content": [{"type": "text", "text": "one"}, {"type": "image", "data": "x"}], "isError": false}',
+            "one",
+        ),
+        ('[{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]', "one\ntwo"),
+        ('{"error": "not found", "success": false}', "Error: not found"),
+    ],
+)
+def test_a_result_in_json_is_read_as_what_was_printed(result: str, text: str) -> None:
+    assert printed(result) == text
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "one",
+        '{"stdout": ',
+        '{"output": "one", "user": 7}',
+        '{"output": "one", "text": "two"}',
+        '{"content": 7}',
+        '{"content": []}',
+        '{"content": [7]}',
+        '{"content": [{"type": "image"}]}',
+        '{"success": true}',
+        '{"error": ""}',
+        '[{"type": "a"}, 7]',
+        '[{"type": 7, "text": 7}]',
+        '{"a": "\ud800"}',
+        "{" * 99,
+        '[{"type": ' * 9_999,
+    ],
+)
+def test_any_other_json_is_what_a_program_printed(result: str) -> None:
+    assert printed(result) == result
 
 
 def test_that_an_agent_was_started_is_told_from_its_report() -> None:
@@ -98,3 +157,16 @@ def test_what_claude_code_writes_below_a_report_is_no_part_of_it() -> None:
     assert finished(f"Two callers.{below.partition('<usage>')[0]}") == "Two callers."
     for whole in ("Two callers.", f"Two.{below} And more.", "agentId: aa84 is what the hook gets"):
         assert finished(whole) == whole
+
+
+def test_what_a_tool_hands_on_in_json_is_understood_and_its_secrets_are_hidden() -> None:
+    key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nabcdEFGH0123456789\n-----END PRIVATE KEY-----"
+    failed = {"stdout": f"{key}\nE  assert pump.level == 3", "stderr": "", "exit_code": 1}
+    talk = Talk().user("Mend the pump.").runs("pytest tests/test_pump.py", json.dumps(failed))
+    talk.runs("python3 sum.py", json.dumps({"stdout": "level 3\nrest 7\n", "exit_code": 0}))
+
+    failure, total = talk.entries("command")
+    assert (failure.state, failure.text) == ("open", "`pytest tests/test_pump.py` — failed (1)")
+    assert "E assert pump.level == 3" in talk.entries("error")[0].text
+    assert total.text == "`python3 sum.py` — ok → level 3 / rest 7"
+    assert "MIIEvQ" not in repr(talk.ledger)

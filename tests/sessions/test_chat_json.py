@@ -85,6 +85,27 @@ def test_swe_agent_results_name_their_call_and_observations_are_not_the_persons_
     assert json.loads(session.messages[3].raw or b"")["tool_call_id"] == "c1"
 
 
+def test_the_notices_of_claude_science_are_nobodys_words_and_its_summaries_are_named() -> None:
+    lines: list[Line] = [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "[Auditor] Mend it."}],
+            "_harness_notice": True,
+        },
+        {"role": "user", "content": [{"type": "text", "text": "go"}], "_uuid": "a"},
+        {"role": "user", "content": "[rolling-summary 7u]", "_rolling_summary": {"text": "went", "level": 1}},
+        *ANTHROPIC[1:],
+    ]
+    session = chat_json.read([jsonl([line]) for line in lines])
+    assert spoken(session)[:3] == [("user", "[Auditor] Mend it."), ("user", "go"), ("assistant", "c1")]
+    assert [message.is_request for message in session.messages] == [False, True, False, False]
+    [skipped] = session.skipped
+    assert (skipped.line, skipped.reason) == (
+        3,
+        "a summary by Claude Science, of messages that are all there",
+    )
+
+
 def test_the_task_of_a_swe_agent_session_is_a_request_and_nothing_that_its_editor_shows() -> None:
     status = "\n\n(Open file: n/a)\n(Current directory: /repo)\nbash-$"
     history: list[Line] = [

@@ -47,15 +47,21 @@ _HEADER = LazyPattern(r"^\*\*(?P<question>[^\n]{1,200}?)\*\*: (?P<answer>[^\n]{1
 _SINGLE = LazyPattern(
     r"\s*(?:The user responded|User (?:responded|selected)): (?P<answer>.{1,2000})", re.DOTALL
 )
-_ASKS = LazyPattern(r"(?<![a-z])ask|question|user_?input", re.IGNORECASE)
-_JSON = LazyPattern(r"\s*\{\s*\"answers\"\s*:")
+_ASKS = LazyPattern(r"(?<![a-z])ask|question|user_?input|wait_for_notification", re.IGNORECASE)
+_JSON = LazyPattern(r"\s*\{\s*\"(?:answers\"\s*:|status\"\s*:\s*\"answered\")")
+_BREAK = LazyPattern(r"\s*\{\s*\"status\"\s*:\s*\"interrupted_by_user\"")
+"""Claude Science: the user wrote while the agent waited."""
+
 
 _BEGINNING = 4_000
 """Characters of a result in which answers are looked for."""
 
 
 def asks(tool: str) -> bool:
-    """True for a tool that asks the user, by its name: ``ask_user``, ``AskUserQuestion``, ``request_user_input``."""
+    """True for a tool that asks the user, by its name: ``ask_user``, ``AskUserQuestion``, ``request_user_input``.
+
+    While Claude Science waits (``wait_for_notification``), the user may write as well.
+    """
     return _ASKS.search(tool) is not None
 
 
@@ -80,6 +86,8 @@ def replied(output: str, *, asked: bool = False, question: str = "") -> str:
         return "\n".join(_told(each["question"], each["answer"]) for each in found)
     if not asked:
         return ""
+    if _BREAK.match(beginning):
+        return _message(output)
     if single := _SINGLE.match(beginning):
         return _told(question, single["answer"])
     return "\n".join(_of_json(output, question)) if _JSON.match(beginning) else ""
@@ -115,8 +123,22 @@ def _clarified(said: str) -> str:
     )
 
 
+def _message(output: str) -> str:
+    try:
+        return msgspec.json.decode(output, type=_Message).message
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return ""
+
+
+class _Message(msgspec.Struct):
+    message: str = ""
+
+
 def _of_json(output: str, question: str) -> Iterator[str]:
-    """The answers of Codex (``{"answers": {ID: {"answers": [...]}}}``) and Gemini CLI (``{"answers": {NUMBER: ...}}``)."""
+    """The answers of Codex, Gemini CLI and Claude Science.
+
+    ``{"answers": {ID: {"answers": [...]}}}``, ``{"answers": {NUMBER: ...}}``, and with the question in the ID's place.
+    """
     try:
         answers = msgspec.json.decode(output, type=_Answers).answers
     except (msgspec.DecodeError, UnicodeEncodeError):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from autocompact.core.messages import Message, Part, Text, ToolResult
+from autocompact.ledger.wrapping import printed
 
 STRETCH_TOKENS = 500_000
 """Tokens of a stretch at least: more than nearly every context holds."""
@@ -48,13 +49,25 @@ def stretches(
 
 
 def readable(message: Message) -> Message:
-    """``message``, of long texts the two ends: cut at white space, so that no word and no secret is parted."""
+    """``message`` as a person would read it: results in JSON as what was printed, and of long texts the two ends.
+
+    They are cut at white space, so that no word and no secret is parted.
+    """
+    parts = tuple(map(_plain, message.parts))
+    if parts != message.parts:
+        message = message.with_parts(parts)
     if all(map(_is_short, message.parts)):
         return message
     return message.with_parts(
         replace(part, text=_ends(part.text), raw=None) if isinstance(part, Text | ToolResult) else part
         for part in message.parts
     )
+
+
+def _plain(part: Part) -> Part:
+    if not isinstance(part, ToolResult) or (text := printed(part.text)) is part.text:
+        return part
+    return replace(part, text=text, raw=None)
 
 
 def _is_short(part: Part) -> bool:

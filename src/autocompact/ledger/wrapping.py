@@ -6,7 +6,10 @@ What they put around the words of a user is taken off by `autocompact.core.spoke
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, cast
+
+import msgspec
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.spoken import without_elements
@@ -21,7 +24,11 @@ _TASK = LazyPattern(r"<task-id>([^<]{1,100})</task-id>")
 _STATUS = LazyPattern(r"<status>([^<]{1,100})</status>")
 
 _LEAD = LazyPattern(r"\s*<(teammate-message|cross-session-message|hook_prompt)\b[^>]{0,500}>")
-_HOOK = LazyPattern(r"\s*(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:\s*")
+_HOOK = LazyPattern(
+    r"\s*(?:(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:|\[Auditor\](?=\s))\s*"
+)
+"""Of Claude Code; Claude Science has a reviewer that wants what it found answered or mended."""
+
 _IDLE = LazyPattern(r"\s*\{\s*\"type\"\s*:")
 _BEGINNING = 4_000
 
@@ -38,6 +45,67 @@ _LAUNCHED = LazyPattern(
 _AGENT = LazyPattern(r"\bagent_?id\W{1,4}([\w-]+)", re.IGNORECASE)
 _SHORT_NOTICE = 300
 _UNFINISHED = LazyPattern(r"<status>(?:running|pending)</status>")
+
+
+_PRINTED = ("stdout", "output", "content", "result", "text")
+"""Members of a result in JSON that hold what a tool printed or read; it has one of them."""
+
+_BESIDE_IT = frozenset(
+    "exit_code exitCode exit_status returncode return_code signal status success ok stderr error is_error isError timed_out"
+    " timedOut interrupted isImage truncated metadata resources duration duration_ms duration_seconds elapsed wall_time cwd pid"
+    " filename file_name file_path path content_type mime_type size_bytes total_lines showing_lines encoding structuredContent"
+    " _meta".split()
+)
+"""Members that tools put beside it. An object with others is what a program printed, and is told as it stands."""
+
+_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code")
+_BLOCK = LazyPattern(r"\s*(?:\{|\[\s*\{\s*\"type\")")
+
+
+def printed(result: str) -> str:
+    """What a tool printed, where its program hands that on in JSON; else ``result`` as it is.
+
+    Known are the streams of a command (``{"stdout": ..., "stderr": ..., "exit_code": ...}``), a file's or a tool's text under
+    one name (``{"content": ..., "filename": ...}``), an error alone, and the content blocks of MCP.
+    """
+    if not _BLOCK.match(result):
+        return result
+    try:
+        found = msgspec.json.decode(result)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return result
+    words = _of_object(cast("Mapping[str, object]", found)) if isinstance(found, dict) else _of_blocks(found)
+    return result if words is None else words
+
+
+def _of_object(fields: Mapping[str, object]) -> str | None:
+    names = [name for name in _PRINTED if name in fields]
+    beside = fields.keys() - names
+    if len(names) > 1 or not (beside <= _BESIDE_IT or "stdout" in fields):
+        return None
+    text = _words(fields[names[0]]) if names else ""
+    errors = [words for name in ("stderr", "error") if (words := _words(fields.get(name)))]
+    if text is None or not (names or errors):
+        return None
+    codes = [fields[name] for name in _CODES if isinstance(fields.get(name), int)]
+    pieces = (*(f"Exit code {code}" for code in codes[:1]), text, *errors)
+    said = "\n".join(piece.strip("\n") for piece in pieces if piece.strip())
+    return said if names else f"Error: {said}"
+
+
+def _words(value: object) -> str | None:
+    return value if isinstance(value, str) else _of_blocks(value)
+
+
+def _of_blocks(value: object) -> str | None:
+    """The text of content blocks as MCP has them; None for anything else, and where there is none."""
+    if not isinstance(value, list):
+        return None
+    blocks = cast("list[object]", value)
+    if not all(isinstance(block, dict) and "type" in block for block in blocks):
+        return None
+    texts = (cast("Mapping[str, object]", block).get("text") for block in blocks)
+    return "\n".join(text for text in texts if isinstance(text, str) and text) or None
 
 
 def holds_instructions(note: str) -> bool:

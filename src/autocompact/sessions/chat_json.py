@@ -24,6 +24,7 @@ _LISTS = ("messages", "history", "traj", "trajectory")
 _ANTHROPIC_BLOCKS = frozenset(
     {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "server_tool_use"}
 )
+_OWN_SUMMARY = "a summary by Claude Science, of messages that are all there"
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
@@ -32,7 +33,7 @@ class _Typed(msgspec.Struct):
 
 
 class _Shape(msgspec.Struct):
-    """The fields that tell the dialect of a message, and SWE-agent's marks on it."""
+    """The fields that tell the dialect of a message, and the marks of SWE-agent and Claude Science on it."""
 
     role: str
     content: str | list[_Typed] | None = None
@@ -42,6 +43,8 @@ class _Shape(msgspec.Struct):
     message_type: str | None = None
     agent: str | None = None
     is_demo: bool | None = None
+    notice: bool = msgspec.field(name="_harness_notice", default=False)
+    rolling_summary: dict[str, msgspec.Raw] | None = msgspec.field(name="_rolling_summary", default=None)
 
 
 class _Choice(msgspec.Struct):
@@ -209,6 +212,9 @@ def _messages(conversation: _Conversation) -> tuple[list[Message], list[int], li
     acted = False
     for line, raw in conversation.messages:
         try:
+            if _shape(raw).rolling_summary is not None:
+                problems.append(Skipped(line=line, reason=_OWN_SUMMARY))
+                continue
             messages.append(_message(raw, seq=len(messages) + 1, dialect=dialect, acted=acted))
             lines.append(line)
             acted = acted or messages[-1].role == "assistant"
@@ -231,5 +237,5 @@ def _message(raw: bytes, *, seq: int, dialect: Dialect, acted: bool) -> Message:
         message = replace(message, role="tool")
     # SWE-agent shows the model a command's output, and worked examples, in the user's place; it calls the task so, too.
     observed = acted and (shape.message_type == "observation" or (shape.agent and shape.message_type is None))
-    program = observed or shape.is_demo
+    program = observed or shape.is_demo or shape.notice
     return replace(message, synthetic=True) if program and message.role == "user" else message
