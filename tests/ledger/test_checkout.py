@@ -37,7 +37,14 @@ def test_the_last_commit_push_status_and_pull_request_are_told_with_their_messag
 @pytest.mark.parametrize(
     ("command", "output", "told"),
     [
-        ("git status --short --branch", "## main...origin/main [behind 1]\n M a.py", "status main...origin/main [behind 1] (m2)"),
+        ("git status --short --branch", "## main...origin/main [behind 1]\n M a.py",
+         "uncommitted 1 changed (m2); status main...origin/main [behind 1] (m2)"),
+        ("git --no-pager status --short && git --no-pager branch --show-current", "?? .entire/\n M a b.py\nmain\n<shellId: 0 completed with exit code 0>",
+         "status on main (m2); uncommitted 1 changed, untracked .entire/ (m2)"),
+        ("git status -s", "M a\nM b\nM c\nM d\nM e", "uncommitted 5 changed (m2)"),
+        ("git status -s", "?? a\n?? b\n?? c\n?? d", "uncommitted untracked 4 files (m2)"),
+        ("git rev-parse --abbrev-ref HEAD 2>/dev/null", "fix/pump", "status on fix/pump (m2)"),
+        ("git branch --show-current; ls", "main\na.py", ""),
         ("git -C /repo status -sb", "## main", "status main (m2)"),
         ("git status", "On branch main\nnothing to commit", "status on main (m2)"),
         (
@@ -55,6 +62,11 @@ def test_the_last_commit_push_status_and_pull_request_are_told_with_their_messag
 )  # fmt: skip
 def test_each_is_read_where_git_tells_it(command: str, output: str, told: str) -> None:
     assert _state((command, output))[0] == told
+
+
+def test_what_was_not_committed_is_not_told_after_a_commit() -> None:
+    told, _ = _state(("git status -s", " M a.py"), ("git commit -am a", "[main 1234567] a\n"))
+    assert told == "last commit 1234567 on main (m4)"
 
 
 def test_without_git_nothing_is_told() -> None:

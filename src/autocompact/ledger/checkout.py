@@ -9,6 +9,7 @@ from autocompact.core.actions import HEREDOC
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
+from autocompact.ledger.outcomes import without_wrappers
 from autocompact.ledger.scan import Call
 
 _COMMITTED = LazyPattern(
@@ -27,9 +28,21 @@ _REQUEST = LazyPattern(
     r"https?://[\w.:-]{3,100}/[\w./-]{3,200}/(?:pull|pulls|pull-requests|merge_requests)/\d{1,9}(?![\w/])"
 )
 _GIT = LazyPattern(r"(?<![\w./-])(?:git|gh|glab|hub)\s")
+_NAMES_BRANCH = LazyPattern(
+    r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|--?\S+\s+)*(?:branch\s+--show-current|rev-parse\s+--abbrev-ref\s+HEAD)\s*(?:\Z|2>|\n)"
+)
+"""At the end of the command: what it printed stands at the end as well."""
 _OPENS = LazyPattern(r"(?<![\w./-])(?:gh|glab|hub)\s+(?:pr|mr|pull-request)\b")
-_STATUS = LazyPattern(r"(?<![\w./-])git\s(?:-\S+\s+\S+\s+)?status\b")
+_STATUS = LazyPattern(r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|--?\S+\s+)*status\b")
+_ENTRY = LazyPattern(r"^(?: ?[MADRCUT]{1,2}|(?P<new>\?\?)) {1,2}(?P<path>\S[^\n]{0,200})$", re.MULTILINE)
+"""A line of ``git status --short``; the first one may have lost the blank it begins with."""
+
+_BRANCH = LazyPattern(r"^[\w./-]{1,100}\Z", re.MULTILINE)
 _LOOKED_AT = 4_000
+_NAMED = 3
+"""New files that are told by their names at most: those that changed have a section of their own."""
+
+_COMMIT, _LEFT = "last commit", "uncommitted"
 
 
 def git_state(calls: Iterable[Call]) -> tuple[Redacted, int]:
@@ -38,9 +51,10 @@ def git_state(calls: Iterable[Call]) -> tuple[Redacted, int]:
     for call in calls:
         command = call.action.command
         if call.answered and _GIT.search(command):
-            told |= {
-                what: (words, call.seq) for what, words in _told(HEREDOC.sub(r"\1\3", command), call.output)
-            }
+            news = dict(_told(HEREDOC.sub(r"\1\3", command), without_wrappers(call.output).rstrip()))
+            if _COMMIT in news:
+                told.pop(_LEFT, None)
+            told |= {what: (words, call.seq) for what, words in news.items() if words}
     order = sorted(told.items(), key=lambda item: item[1][1])
     pieces = [f"{what} {words} ({reference(seq)})" for what, (words, seq) in order]
     return Redacted("; ".join(pieces)), order[-1][1][1] if order else 0
@@ -50,19 +64,39 @@ def _told(command: str, output: str) -> Iterable[tuple[str, str]]:
     """What the output of a git command says, by what it is about."""
     output = output[-_LOOKED_AT:]
     for commit in [*_COMMITTED.finditer(output)][-1:]:
-        yield "last commit", f"{commit['hash']} on {commit['branch']}"
+        yield _COMMIT, f"{commit['hash']} on {commit['branch']}"
     for push in [*_PUSHED.finditer(output)][-1:] if "push" in command else ():
         way = push["to"] if push["from"] == push["to"] else f"{push['from']} -> {push['to']}"
         yield "last push", f"{push['range'] or 'new branch'} {way}"
     if _OPENS.search(command) and (request := _REQUEST.search(output)):
         yield "pull request", request[0]
-    if _STATUS.search(command):
-        if short := _SHORT.search(output):
-            yield "status", short["short"].strip()
-        elif long := _LONG.search(output):
-            yield "status", f"on {long['branch']}{_relation(long['how'] or '', branch=long['branch'])}"
-    elif switched := _SWITCHED.search(output):
-        yield "status", f"on {switched['branch']}"
+    yield from _status(command, output)
+
+
+def _status(command: str, output: str) -> Iterable[tuple[str, str]]:
+    """What is checked out, how it stands to its remote, and what is not committed."""
+    if _NAMES_BRANCH.search(command) and (branch := _BRANCH.search(output)):
+        yield "status", f"on {branch[0]}"
+    if not _STATUS.search(command):
+        if switched := _SWITCHED.search(output):
+            yield "status", f"on {switched['branch']}"
+        return
+    yield _LEFT, _uncommitted(output)
+    if short := _SHORT.search(output):
+        yield "status", short["short"].strip()
+    elif long := _LONG.search(output):
+        yield "status", f"on {long['branch']}{_relation(long['how'] or '', branch=long['branch'])}"
+
+
+def _uncommitted(output: str) -> str:
+    """How many changed files ``git status --short`` lists, and the new ones, a few by name; "" for none."""
+    entries = [*_ENTRY.finditer(output)]
+    untracked = [entry["path"] for entry in entries if entry["new"]]
+    told = untracked if len(untracked) <= _NAMED else [f"{len(untracked)} files"]
+    changed = len(entries) - len(untracked)
+    return ", ".join(
+        (*([f"{changed} changed"] if changed else ()), *([f"untracked {' '.join(told)}"] if told else ()))
+    )
 
 
 def _relation(how: str, *, branch: str) -> str:

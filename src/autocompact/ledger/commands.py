@@ -12,7 +12,7 @@ LONGEST = 160
 
 _LOOKS = LazyPattern(
     r"(?:ls|cat|head|tail|nl|sed -n|grep|rg|find|fd|wc|pwd|echo|which|type|command -v|file|stat|xxd|md5|jq|tree|test -"
-    r"|git (?:-C \S+ )?(?:status|diff|log|show|branch|fetch|rev-parse|config(?: --global)?(?: --get)?|cat-file|ls-files|ls-tree"
+    r"|git (?:-[cC] \S+ |--[\w-]+(?:=\S+)? )*(?:status|diff|log|show|branch|fetch|rev-parse|config(?: --global)?(?: --get)?|cat-file|ls-files|ls-tree"
     r"|rev-list|worktree list|stash list|blame)|gh (?:pr|issue|run) (?:view|list|diff|checks))(?= |$)"
 )
 _CHECKS = LazyPattern(
@@ -20,7 +20,7 @@ _CHECKS = LazyPattern(
     r"|build|compile|make|cargo|gradle|mvn|npm|pnpm|yarn|bun|tox|nox|deploy|migrate|install|docker|terraform|kubectl"
     r"|commit|push|merge|rebase|cherry-pick|release|publish|pr create)\b"
 )
-_GIT = LazyPattern(r"git (?:-[cC] \S+ )*(?P<step>[a-z][a-z-]*)")
+_GIT = LazyPattern(r"git (?:-[cC] \S+ |--[\w-]+(?:=\S+)? )*(?P<step>[a-z][a-z-]*)")
 _SCRIPT = LazyPattern(
     r"(?P<program>python3?|node|ruby|perl|php|bash|sh|bun|elixir) (?:[\w.~-]*/)*(?P<script>[\w.-]+\.\w+)(?P<told>(?: .*)?)\Z"
 )

@@ -56,7 +56,7 @@ _ERROR = LazyPattern(
     re.MULTILINE,
 )
 _WRAPPERS = LazyPattern(
-    r"</?tool_use_error>|^(?:Exit code \d+|Chunk ID: .*|Wall time: .*|Process exited with .*|Original token count: .*"
+    r"</?tool_use_error>|^(?:Exit code -?\d+|Chunk ID: .*|Wall time: .*|Process exited with .*|Original token count: .*"
     r"|Output:)$",
     re.MULTILINE,
 )
@@ -77,7 +77,7 @@ _FIRST_LINES = LazyPattern(r"\S.*")
 _CUT = LazyPattern(r" ?(?:tail|head)\b[^;&]*")
 _SHOWN = LazyPattern(r"^\[File: (?P<path>/?[^\s\[\]:]{1,300}) \(\d+ lines total\)\]", re.MULTILINE)
 _COMMENTS = LazyPattern(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+")
-_CD = LazyPattern(r"(?:\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;|\n))+")
+_CD = LazyPattern(r"(?:\s*cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)(?:[ \t]+2>[ \t]*/dev/null)?\s*(?:&&|;|\n))+")
 _SPACE = LazyPattern(r"\s+")
 _END = 1_500
 _COUNT, _LONGEST_ERROR = 160, 200
