@@ -4,7 +4,17 @@ import json
 
 import pytest
 
-from autocompact.core.actions import Effect, Verb, interpret, patched_files, shell_files, strings
+from autocompact.core.actions import (
+    Effect,
+    Verb,
+    ends,
+    interpret,
+    patched_files,
+    shell_files,
+    strings,
+    todo_items,
+    told,
+)
 from autocompact.core.messages import ToolCall
 from autocompact.core.redacted import redacted_call
 from autocompact.core.redaction import redact
@@ -34,6 +44,8 @@ def call(name: str, arguments: object) -> ToolCall:
         ("TodoWrite", {"todos": []}, "todo", []),
         ("update_plan", {"plan": []}, "todo", []),
         ("TaskCreate", {"subject": "x"}, "todo", []),
+        ("update_step_status", {"step": "x", "status": "completed"}, "todo", []),
+        ("set_light", {"step": 3}, "other", []),
         ("Task", {"prompt": "x"}, "spawn", []),
         ("TaskOutput", {"task_id": "a1"}, "poll", []),
         ("KillShell", {"shell_id": "a1"}, "stop", []),
@@ -154,3 +166,46 @@ def test_the_text_of_a_here_document_is_no_command() -> None:
     command = "cat > notes.md <<'EOF'\nwrite it to <case>/summary.txt\nrm old.py\nEOF\nrm gone.py"
     assert shell_files(redact(command)) == (("notes.md", "created"), ("gone.py", "deleted"))
     assert shell_files(redact("cat <<EOF > notes.md\nrm old.py\nEOF")) == (("notes.md", "created"),)
+
+
+_LONG = "The ring buffer drops one sample when it wraps around."
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        (
+            "write_memory",
+            {"append": [{"text": _LONG, "evidence": "observed"}], "note": _LONG},
+            f"{_LONG}\n\n{_LONG}",
+        ),
+        ("save_memory", {"fact": _LONG}, _LONG),
+        ("think", {"thought": _LONG}, _LONG),
+        ("update_step_status", {"step": "Mend it", "status": "completed", "notes": _LONG}, _LONG),
+        ("update_plan", {"explanation": _LONG, "plan": [{"step": _LONG}]}, _LONG),
+        ("finish", {"message": _LONG}, _LONG),
+        ("search_memory", {"query": _LONG}, ""),
+        ("memory", {"command": "create", "path": "/memories/a.md", "file_text": _LONG}, ""),
+        ("Bash", {"command": "ls", "notes": _LONG}, ""),
+        ("write_memory", {"key": "a" * 99, "short": "too short"}, ""),
+    ],
+)
+def test_what_an_agent_says_in_a_call_is_heard(name: str, arguments: object, words: str) -> None:
+    assert told(interpret(redacted_call(call(name, arguments)))) == words
+
+
+def test_the_end_of_the_work_is_known_by_its_call() -> None:
+    assert ends(interpret(redacted_call(call("attempt_completion", {"result": "x"}))))
+    assert not ends(interpret(redacted_call(call("Bash", {"command": "finish"}))))
+
+
+def test_of_a_plan_in_parts_the_innermost_are_its_items() -> None:
+    steps = [{"title": "Measure", "needs": ["a"]}, {"title": "Mend"}]
+    phases = [
+        {"name": "First", "tracks": [{"name": "Only", "steps": steps}]},
+        {"name": "Then", "steps": []},
+        "x",
+    ]
+    plan = interpret(redacted_call(call("generate_plan", {"phases": phases})))
+    assert [item.get("title", item.get("name")) for item in todo_items(plan)] == ["Measure", "Mend", "Then"]
+    assert todo_items(interpret(redacted_call(call("run_it", {"steps": steps})))) == []

@@ -150,6 +150,17 @@ def test_of_a_long_command_the_outcome_stays() -> None:
     assert "no rule to make the other report (m3)" in text
 
 
+def test_what_commands_printed_is_told_of_the_last_ones_as_far_as_there_is_room() -> None:
+    printed = " ".join(f"row {n} holds" for n in range(14))
+    commands = [
+        _entry("command", f"`python3 sum.py {n}` — ok → {printed}", seq=n, need=0.05) for n in range(3, 7)
+    ]
+    whole = [f"- `python3 sum.py {n}` — ok → {printed} (m{n})" for n in range(3, 7)]
+    brief = [f"- `python3 sum.py {n}` — ok (m{n})" for n in range(3, 7)]
+    assert _section(_told(*commands, budget=900), "Commands") == whole
+    assert _section(_told(*commands, budget=260), "Commands") == [*brief[:2], *whole[2:]]
+
+
 def test_what_the_report_of_an_agent_in_the_background_says_is_told() -> None:
     talk = Talk().user("Review the parser.").calls("Task", {"description": "review", "prompt": "Review it."})
     talk.gets(

@@ -97,6 +97,20 @@ def test_a_plan_of_another_agent_is_a_todo_list_too() -> None:
     assert [(e.text, e.state, e.state_seq) for e in talk.entries("todo")] == [("a", "done", 1), ("b", "", 0)]
 
 
+def test_a_step_that_is_named_has_its_status_in_the_plan() -> None:
+    talk = (
+        Talk()
+        .calls("generate_plan", {"phases": [{"steps": [{"title": "Measure"}, {"title": "Mend"}]}]})
+        .gets("")
+    )
+    talk.calls("update_step_status", {"step": "Measure", "status": "completed"}).gets("")
+    talk.calls("update_step_status", {"step": "Mend", "status": "in_progress"}).gets("")
+    assert [(e.text, e.state, e.seq, e.state_seq) for e in talk.entries("todo")] == [
+        ("Measure", "done", 1, 3),
+        ("Mend ←", "open", 1, 5),
+    ]
+
+
 def test_tasks_made_one_by_one_have_their_last_status() -> None:
     talk = (
         Talk()

@@ -48,6 +48,19 @@ _TASKS = [
     "sessionId",
 ]
 _TODOS = ["todos", "plan", "todo_list", "task_list", "items", "tasks"]
+_PARTS = ["phases", "stages", "milestones", "steps"]
+"""Lists of a plan that is made of parts: its items are the innermost."""
+
+_STEP = frozenset(["step", "todo"])
+_NOTES = frozenset("memory memories note notes remember memorize think thought journal".split())
+_ASKS_FOR = frozenset("search query find read list get recall delete remove forget".split())
+"""Words in the names of tools that keep what an agent knows, and of those that look it up."""
+
+_ENDINGS = frozenset(["finish", "submit", "attempt_completion", "task_done", "task_complete"])
+_TOLD = frozenset("notes note explanation rationale conclusion summary result message".split())
+"""Arguments by which an agent says something of a step of its plan, or of the end of its work."""
+
+_SENTENCE = 40
 _OLD = frozenset(
     [
         "old_string",
@@ -182,8 +195,41 @@ def todo_items(action: Action) -> list[Mapping[str, RedactedJson]]:
     for key in _TODOS:
         value = action.arguments.get(key)
         if isinstance(value, Sequence) and not isinstance(value, str) and value:
-            return [item for item in value if isinstance(item, Mapping)]
-    return []
+            return list(_innermost(value))
+    if action.verb != "todo":
+        return []
+    return [item for key in _PARTS for item in _innermost(action.arguments.get(key))]
+
+
+def _innermost(value: RedactedJson) -> Iterator[Mapping[str, RedactedJson]]:
+    """The items of a list, and in place of one that has lists of items, those."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return
+    for item in value:
+        if isinstance(item, Mapping):
+            inside = [each for part in item.values() for each in _innermost(part)]
+            yield from inside or [item]
+
+
+def told(action: Action) -> Redacted:
+    """What the agent says in the arguments of a call: what it keeps for later, how a step went, what came of the work."""
+    words = _words_of(action.name)
+    keeps = words & _NOTES and not words & _ASKS_FOR and not action.files
+    if not keeps and action.verb != "todo" and action.name.lower() not in _ENDINGS:
+        return EMPTY
+    said = (
+        text
+        for key, value in action.arguments.items()
+        if keeps or key in _TOLD
+        for text in strings(value)
+        if len(text) >= _SENTENCE and " " in text
+    )
+    return joined("\n\n", said)
+
+
+def ends(action: Action) -> bool:
+    """True for a call by which an agent says that it is done."""
+    return action.name.lower() in _ENDINGS
 
 
 def patched_files(text: Redacted) -> tuple[tuple[Redacted, Effect], ...]:
@@ -321,7 +367,9 @@ def _verb(
         "plan",
     }:
         return "todo"
-    if "task" in words and words & {"create", "update"}:
+    if ("task" in words and words & {"create", "update"}) or (
+        "status" in arguments and arguments.keys() & _STEP
+    ):
         return "todo"
     if words & {"poll", "output", "stdin"}:
         return "poll"

@@ -18,11 +18,12 @@ from operator import itemgetter
 
 from autocompact.core.language import WORDS
 from autocompact.core.patterns import LazyPattern
-from autocompact.core.redacted import EMPTY
+from autocompact.core.redacted import EMPTY, edited
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
 from autocompact.core.tokens import Counter
 from autocompact.ledger.clipping import clipped
+from autocompact.ledger.deeds import PRINTS
 from autocompact.ledger.entries import ERROR_TOLD, Entry, Kind, Ledger
 from autocompact.ledger.lines import is_sentence
 from autocompact.ledger.paths import is_temporary
@@ -175,6 +176,7 @@ def _account(
         draft.refer_to_requests()
     else:  # in a chat a name without its statement tells nothing
         draft.grow()
+        draft.tell_printed()
         draft.tell_details()
         draft.tell_names()
         draft.tell_repeated()
@@ -257,6 +259,16 @@ class _Draft:
             if spare > _LITTLE and name in self.parts:
                 self._set(name, self._shown(name, self.write[name](self.sizes[name] + spare)))
 
+    def tell_printed(self) -> None:
+        """What the commands printed, of the last ones first, in the room that is left but for the share of the details."""
+        commands = self.kinds.get("command", ())
+        spare = self.room - int(self.budget * self.for_details)
+        if spare > _LITTLE and self.parts.get("commands"):
+            told = _items(
+                _as_printed(commands, spare, counter=self.counter), self.budget, counter=self.counter
+            )
+            self._set("commands", _relative(told, self.base))
+
     def tell_details(self) -> None:
         """The names whose sentences nothing has said; what these leave goes to the words of the agent."""
         names = self.kinds.get("identifier", ())
@@ -309,7 +321,7 @@ def _writers(
         "stands": lambda budget: _stands(kinds, budget, counter=counter),
         "changes": lambda budget: _changes(changes, budget, counter=counter, base=base),
         "files": lambda budget: _files(kinds.get("file", ()), budget, counter=counter),
-        "commands": lambda budget: _items(kinds.get("command", ()), budget, counter=counter),
+        "commands": lambda budget: _items(map(_brief, kinds.get("command", ())), budget, counter=counter),
         "errors": lambda budget: _items(kinds.get("error", ()), budget, counter=counter, least=ERROR_TOLD),
         "running": lambda budget: _items(kinds.get("running", ()), budget, counter=counter),
     }
@@ -565,6 +577,27 @@ def _items(entries: Iterable[Entry], budget: int, *, counter: Counter, least: fl
             budget -= size
             kept.append((entry.seq, line))
     return "\n".join(line for _, line in sorted(kept, key=itemgetter(0)))
+
+
+def _brief(entry: Entry) -> Entry:
+    """The entry of a command without what it printed."""
+    return replace(entry, text=edited(entry.text, _without_printed))
+
+
+def _without_printed(command: str) -> str:
+    line, mark, outcome = command.rpartition("` — ")
+    return f"{line}{mark}{outcome.partition(PRINTS)[0]}"
+
+
+def _as_printed(commands: Sequence[Entry], spare: int, *, counter: Counter) -> list[Entry]:
+    """The commands, the last ones with what they printed, as far as ``spare`` tokens go."""
+    entries: list[Entry] = []
+    for entry in sorted(commands, key=lambda entry: -entry.seq):
+        brief = _brief(entry)
+        size = counter.count(entry.text) - counter.count(brief.text)
+        spare -= size
+        entries.append(entry if spare >= 0 else brief)
+    return entries
 
 
 def _item(entry: Entry) -> str:

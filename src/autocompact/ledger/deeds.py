@@ -12,9 +12,10 @@ from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, RedactedJson, cut, edited, filled, joined, own, pieces
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.changes import DOCUMENTS, definitions
+from autocompact.ledger.clipping import clipped
 from autocompact.ledger.commands import is_check, is_look, short
 from autocompact.ledger.entries import ERROR_TOLD, Entry, State
-from autocompact.ledger.outcomes import Outcome, committed, normal, was_not_run
+from autocompact.ledger.outcomes import Outcome, committed, normal, was_not_run, without_wrappers
 from autocompact.ledger.scan import Call
 from autocompact.ledger.wrapping import launched, unnumbered
 
@@ -128,6 +129,24 @@ class _Run:
     outcome: Outcome
     times: int = 1
     passed: int = 0
+    printed: Redacted = EMPTY
+
+
+PRINTS = " → "
+"""Stands before what a command printed last."""
+
+_LINES, _LINE, _END = 4, 120, 200
+"""Lines of what a command printed that are told, characters of each, and of all of them."""
+
+
+def _ends_with(output: str) -> str:
+    """The last lines that a command printed."""
+    output = unnumbered(without_wrappers(output[-_LINES * _LONGEST_LINE :]))
+    lines = [" ".join(line.split())[:_LINE] for line in output.split("\n") if any(map(str.isalnum, line))]
+    return clipped(" / ".join(lines[-_LINES:]), _END, end=True)
+
+
+_LONGEST_LINE = 1_000
 
 
 def find_commands(
@@ -154,7 +173,8 @@ def find_commands(
         before = runs.pop(key, None)
         if is_look(key):
             continue
-        runs[key] = _run_again(before, _Run(command=key, seq=call.seq, outcome=outcome))
+        printed = edited(call.output, _ends_with)
+        runs[key] = _run_again(before, _Run(command=key, seq=call.seq, outcome=outcome, printed=printed))
     found = [_command_entry(run, words=words, with_error=run.command not in told) for run in runs.values()]
     return [*found, _commits(commits, words=words)] if commits else found
 
@@ -188,7 +208,10 @@ def _command_entry(run: _Run, *, words: Mapping[str, Redacted], with_error: bool
     said = words["failed"] if outcome.failed else words["passed"]
     code = filled(" ({})", outcome.exit) if outcome.exit else EMPTY
     detail = outcome.counts or (outcome.errors[0] if outcome.errors and with_error else EMPTY)
-    detail = filled(": {}", detail) if detail else detail
+    if detail:
+        detail = filled(": {}", detail)
+    elif run.printed and not outcome.failed:
+        detail = filled("{}{}", own(PRINTS), run.printed)
     times = filled(" {}×", run.times) if run.times > 1 else EMPTY
     before = filled("; m{}: {}", run.passed, words["passed"]) if run.passed and outcome.failed else EMPTY
     return Entry(
@@ -212,27 +235,24 @@ class _Item(NamedTuple):
 
 
 def find_todos(calls: Sequence[Call], *, earlier: Sequence[Entry] = ()) -> list[Entry]:
-    """The items of the latest todo list or plan; of tasks created one by one, all with their last status.
+    """The items of the latest todo list or plan, and of tasks created one by one, each with its last status.
 
     ``earlier`` ones stay until another list replaces them, and tasks go on from them.
     """
-    latest: list[_Item] = []
     tasks = {str(number): _item(entry) for number, entry in enumerate(earlier, start=1)}
     for call in calls:
         if call.action.verb != "todo" or call.is_error:
             continue
         items = todo_items(call.action)
         if items:
-            latest = [
-                _Item(
+            tasks = {
+                str(number): _Item(
                     text=_todo_text(item), status=str(item.get("status", "")), seq=call.seq, evidence=call.seq
                 )
-                for item in items
-            ]
-            tasks.clear()
+                for number, item in enumerate(items, start=1)
+            }
         else:
             _task(tasks, call)
-    listed = list(tasks.values()) or latest
     return [
         Entry(
             kind="todo",
@@ -243,7 +263,7 @@ def find_todos(calls: Sequence[Call], *, earlier: Sequence[Entry] = ()) -> list[
             state_seq=item.evidence if item.status else 0,
             need=0.3 if item.status in _TODO_STATE else 0.8,
         )
-        for index, item in enumerate(listed)
+        for index, item in enumerate(tasks.values())
         if item.text
     ]
 
@@ -268,8 +288,11 @@ def _todo_text(item: Mapping[str, RedactedJson]) -> Redacted:
 
 def _task(tasks: dict[str, _Item], call: Call) -> None:
     arguments = call.action.arguments
-    task = call.action.task
-    text = _string(arguments, "subject") or _string(arguments, "title")
+    text = next(
+        filter(None, (_string(arguments, key) for key in ("subject", "title", "step", "todo"))), EMPTY
+    )
+    same = next((number for number, item in tasks.items() if item.text == text), "")
+    task = call.action.task or same
     status = _string(arguments, "status")
     if task and task in tasks:
         was = tasks[task]

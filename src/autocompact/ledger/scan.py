@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import structs
 
-from autocompact.core.actions import Action, interpret
+from autocompact.core.actions import Action, ends, interpret, told
 from autocompact.core.messages import Message
 from autocompact.core.pairing import Pairing, Place
 from autocompact.core.patterns import LazyPattern
@@ -58,9 +58,6 @@ client's summary of what came before; ``program``: notes and instruction blocks 
 system messages after the system prompt."""
 
 
-_ENDS = frozenset({"finish", "submit", "attempt_completion", "task_done", "task_complete"})
-"""Tools by which an agent says that it is done: no work comes after the words beside them."""
-
 _THINKING = LazyPattern(r"</?think(?:ing)?>\s*")
 
 
@@ -79,7 +76,7 @@ class Call:
     @property
     def ends(self) -> bool:
         """True if the agent says by it that it is done."""
-        return self.action.name.lower() in _ENDS
+        return ends(self.action)
 
     @property
     def subject(self) -> Redacted:
@@ -329,6 +326,7 @@ def _call(found: Scan, part: RedactedCall, *, seq: int, place: int) -> Call:
     found.calls.append(call)
     source = "edit" if call.action.verb in ("edit", "create") else "call"
     found.sightings.add(Piece(seq=seq, source=source, text=call.action.text, where=call.subject))
+    _speak(found, told(call.action), seq=seq, voice="assistant")
     return call
 
 
