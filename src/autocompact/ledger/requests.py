@@ -16,6 +16,7 @@ from autocompact.core.redacted import EMPTY, edited, filled, joined
 from autocompact.core.redaction import Redacted
 from autocompact.core.spoken import spoken
 from autocompact.core.terms import terms
+from autocompact.ledger.courtesies import is_acknowledgement, is_greeting, is_offer, proposes
 from autocompact.ledger.entries import ASKERS, Entry, State
 from autocompact.ledger.questions import question_of
 from autocompact.ledger.reactions import OPENING, finishes, reactions
@@ -34,6 +35,9 @@ class _Turn:
 
     Attributes:
         about: who asked, if not the user (`ASKERS`), or the question that the user answers.
+        is_offered: the model had offered help in general, so that there is nothing that a yes agrees to.
+        works: the model called a tool in it.
+        is_courtesy: it asks for nothing.
     """
 
     seq: int
@@ -41,6 +45,9 @@ class _Turn:
     closing: Said | None = None
     known: tuple[State, int] = ("", 0)
     about: Redacted = EMPTY
+    is_offered: bool = False
+    works: bool = False
+    is_courtesy: bool = False
 
 
 def find_requests(found: Scan, *, earlier: Iterable[Entry] = ()) -> list[Entry]:
@@ -52,9 +59,12 @@ def find_requests(found: Scan, *, earlier: Iterable[Entry] = ()) -> list[Entry]:
     _add_turns(turns, found)
     told = _told(turns)
     entries: list[Entry] = []
-    for index, turn in enumerate(turns):
-        is_last = index == len(turns) - 1
-        state, evidence = told.get(index) or _settled(turn, is_last=is_last, last_seq=found.last_seq)
+    asking = [index for index, turn in enumerate(turns) if not turn.is_courtesy]
+    for index in asking:
+        turn, is_last = turns[index], index == asking[-1]
+        # what a courtesy followed is no longer under way
+        under_way = index == len(turns) - 1
+        state, evidence = told.get(index) or _settled(turn, is_last=under_way, last_seq=found.last_seq)
         entries.append(
             Entry(
                 kind="request",
@@ -83,6 +93,7 @@ def _add_turns(turns: list[_Turn], found: Scan) -> None:
             turns[-1].closing = said
     _reopen(turns, [call.seq for call in found.calls if not call.ends])
     _add_questions(turns)
+    _mark_courtesies(turns)
 
 
 def _request(turns: list[_Turn], said: Said) -> None:
@@ -98,7 +109,10 @@ def _reopen(turns: list[_Turn], calls: list[int]) -> None:
     starts = [turn.seq for turn in turns]
     for call in calls:
         turn = bisect_right(starts, call) - 1
-        closing = turns[turn].closing if turn >= 0 else None
+        closing = None
+        if turn >= 0:
+            turns[turn].works = True
+            closing = turns[turn].closing
         if closing is not None and call >= closing.seq:
             turns[turn].closing = None
 
@@ -107,7 +121,28 @@ def _add_questions(turns: list[_Turn]) -> None:
     """Note what the user answers of the words that the turn before was closed with."""
     for before, turn in pairwise(turns):
         if before.closing is not None and not turn.about:
-            turn.about = question_of(before.closing.text, turn.text)
+            question = question_of(before.closing.text, turn.text)
+            turn.is_offered = is_offer(question)
+            turn.about = EMPTY if turn.is_offered else question
+
+
+def _mark_courtesies(turns: list[_Turn]) -> None:
+    """Mark who greets, and who acknowledges words that closed a turn and asked and proposed nothing."""
+    for before, turn in zip([None, *turns], turns, strict=False):
+        turn.is_courtesy = not turn.about and (
+            is_greeting(turn.text)
+            or (is_acknowledgement(turn.text) and before is not None and _agrees_to_nothing(before, turn))
+        )
+
+
+def _agrees_to_nothing(before: _Turn, turn: _Turn) -> bool:
+    """True if an acknowledgement follows words that leave nothing to do, and the model took it for no order."""
+    closing = before.closing
+    if closing is None or turn.works:
+        return False
+    if turn.is_offered:
+        return True
+    return not proposes(closing.text) and (turn.closing is not None or finishes(closing.text))
 
 
 def _told(turns: list[_Turn]) -> dict[int, tuple[State, int]]:
@@ -115,12 +150,19 @@ def _told(turns: list[_Turn]) -> dict[int, tuple[State, int]]:
     told: dict[int, tuple[State, int]] = {}
     for index, turn in enumerate(turns[1:], start=1):
         for reaction in reactions(turn.text):
-            target = _mentioning(turns[max(0, index - LOOK_BACK) : index], reaction.about)
+            about, before = reaction.about, turns[max(0, index - LOOK_BACK) : index]
+            target = _mentioning(before, about) if about else None
             if target is not None:
                 told[target + max(0, index - LOOK_BACK)] = (reaction.state, turn.seq)
             elif reaction.else_previous:
-                told[index - 1] = (reaction.state, turn.seq)
+                told[_asked_before(turns, index)] = (reaction.state, turn.seq)
     return told
+
+
+def _asked_before(turns: list[_Turn], index: int) -> int:
+    """The request right before that at ``index``, courtesies left out where there is one before them."""
+    before = range(index - 1, max(-1, index - 1 - LOOK_BACK), -1)
+    return next((at for at in before if not turns[at].is_courtesy), index - 1)
 
 
 def _mentioning(turns: list[_Turn], about: frozenset[str]) -> int | None:
