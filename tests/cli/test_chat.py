@@ -100,6 +100,16 @@ def test_a_piped_question_can_go_on_with_the_last_conversation(place: Place) -> 
     assert {done.stderr.decode().split()[-1] for done in (first, second, third)} == {id}
 
 
+def test_a_conversation_about_what_was_piped_in_is_titled_with_the_question_alone(place: Place) -> None:
+    place.piped("--db", "a.db", "summarise this", words="commit 1a2b3c\n\n    Fix the rounding\n")
+    listed = subprocess.run(
+        [*command(), "list", "--db", "a.db"], capture_output=True, check=True, cwd=place.folder, env=place.env
+    )
+    assert b"summarise this" in listed.stdout
+    assert b"`" not in listed.stdout
+    assert b"commit" not in listed.stdout
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [

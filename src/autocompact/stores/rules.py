@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autocompact.compaction.transcript import content_bytes
 from autocompact.core.messages import Message, Role, Text
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction import redact_parts
 from autocompact.core.validity import check_message
 from autocompact.errors import Conflict, InvalidInput
@@ -16,6 +18,9 @@ TITLE_CHARS = 80
 
 _LOOKED_AT = 20_000
 """Characters of a first request that a title is found in: enough for a private key before its first words."""
+
+_FENCE = LazyPattern(r"^[ \t]*(?:`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
+"""Line that begins or ends a block of Markdown set apart: what was pasted, or piped into `autocompact chat`."""
 
 
 def check_numbers(messages: Sequence[Message], *, after: int) -> None:
@@ -100,16 +105,21 @@ def title_of(messages: Iterable[Message]) -> str:
 
 
 def _first_words(message: Message) -> str:
-    """The beginning of the message's text, without secrets, also those that go over several of its parts."""
+    """The beginning of the message's text, without secrets, also those that go over several of its parts.
+
+    Words before a block that is set apart say what it is about; the block is only told where nothing stands around it.
+    """
     texts: list[str] = []
     left = _LOOKED_AT
     for part in message.parts:
         if isinstance(part, Text) and left > 0:
             texts.append(part.text[:left])
             left -= len(part.text)
-    words = "\n".join(redact_parts(texts)).replace("\0", " ").split()
-    # what was cut in two there may be half a secret
-    return " ".join(words[:-1] if left < 0 and len(words) <= TITLE_CHARS else words)
+    said = "\n".join(redact_parts(texts)).replace("\0", " ")
+    if left < 0:
+        # what was cut in two there may be half a secret
+        said = "".join(said.rstrip().rsplit(maxsplit=1)[:-1])
+    return next((" ".join(words) for block in _FENCE.split(said) if (words := block.split())), "")
 
 
 def prompt_seqs(
