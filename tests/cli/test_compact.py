@@ -17,6 +17,7 @@ from inline_snapshot import snapshot
 from jsonschema import Draft202012Validator
 
 import autocompact.cli
+from autocompact.cli import COMMANDS
 from autocompact.cli import program as program_
 from autocompact.compaction.goal import SMALLEST_LEDGER
 from autocompact.compaction.ladder import RULES_LEAST
@@ -638,6 +639,41 @@ def test_the_commands_are_listed_in_whole_lines_and_none_is_loaded_for_that() ->
         assert command.name == name
     assert program_.get_command(context, "none") is None
     assert loaded == ["cli", "errors", "ui"]
+
+
+@pytest.mark.requirement("E8")
+def test_no_help_loads_what_only_the_work_of_a_command_needs() -> None:
+    script = """
+import contextlib, io, sys
+import click
+from autocompact.cli import COMMANDS, main, program
+from autocompact.cli.upkeep import main as upkeep
+def shown(main, *words):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert main([*words, "--help"]) == 0, words
+    assert "Usage:" in said.getvalue(), words
+context, shows = click.Context(program), 0
+for name in COMMANDS:
+    command = program.get_command(context, name)
+    below = sorted(command.commands) if isinstance(command, click.Group) else []
+    for words in ([name], *([name, each] for each in below)):
+        shown(main, *words)
+        shows += 1
+shown(upkeep)
+print(shows, *sorted(sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment()
+    )
+    shows, *loaded = done.stdout.split()
+    work = {
+        *("aiohttp", "apsw", "markdown_it", "multiprocessing", "prompt_toolkit", "stamina", "tiktoken"),
+        *("autocompact.chat", "autocompact.engine", "autocompact.gateway", "autocompact.what_if"),
+        *("autocompact.history.archive", "autocompact.ledger.extraction", "autocompact.stores.access"),
+    }
+
+    assert int(shows) > len(COMMANDS)  # those below `keys`, too
+    assert work & set(loaded) == set()
 
 
 def test_to_compact_a_session_without_a_model_no_engine_is_loaded() -> None:

@@ -27,6 +27,7 @@ from typing import Any
 MODULES = (
     "autocompact.agents.hook",
     "autocompact.chat.commands",
+    "autocompact.cli.access_keys",
     "autocompact.cli.chat",
     "autocompact.cli.compact",
     "autocompact.cli.compacting",
@@ -41,6 +42,7 @@ MODULES = (
     "autocompact.cli.settings",
     "autocompact.cli.shelf",
     "autocompact.cli.store",
+    "autocompact.cli.supposing",
     "autocompact.cli.survey",
     "autocompact.cli.talking",
     "autocompact.cli.tape",
