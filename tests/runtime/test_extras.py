@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
+import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from autocompact.runtime.extras import Origin, command_for, install_command
-from tests.house.source import ROOT
+from tests.house.source import ROOT, read
 
 _WHEEL = "https://host/autocompact-0.1.0-py3-none-any.whl"
 
@@ -65,3 +69,31 @@ def test_access_keys_are_kept_without_the_gateway_being_installed(tmp_path: Path
         )
         assert done.returncode == 0, done.stderr
     assert "Kim" in done.stdout
+
+
+@pytest.mark.requirement("C6")
+def test_the_page_of_make_run_works_without_what_that_leaves_out(tmp_path: Path) -> None:
+    (left_out,) = re.findall(r"^UNUSED := (.+)$", read(Path("Makefile")), re.MULTILINE)
+    modules = [{"pyyaml": "yaml"}.get(name, name) for name in left_out.split()]
+    program = (
+        f"import sys; sys.modules |= dict.fromkeys({modules!r}); from autocompact.cli import main; "
+        "sys.exit(main(['serve', '--port', '0']))"
+    )
+    served = subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"XDG_DATA_HOME": str(tmp_path), "AUTOCOMPACT_GATEWAY_DB": ":memory:"},
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with served:
+        assert served.stderr is not None
+        told = served.stderr.readline()
+        page = re.search(r"Chat on (http://\S+)", told)
+        assert page is not None, told
+        with urllib.request.urlopen(page[1], timeout=60) as answer:
+            assert b"nicegui" in answer.read()
+        served.send_signal(signal.SIGINT)
+        served.stderr.read()
+    assert served.returncode == 130
