@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.ledger.account import account
@@ -159,6 +161,36 @@ def test_what_commands_printed_is_told_of_the_last_ones_as_far_as_there_is_room(
     brief = [f"- `python3 sum.py {n}` — ok (m{n})" for n in range(3, 7)]
     assert _section(_told(*commands, budget=900), "Commands") == whole
     assert _section(_told(*commands, budget=260), "Commands") == [*brief[:2], *whole[2:]]
+
+
+def test_the_values_of_a_change_are_told_where_there_is_room() -> None:
+    gist = "created — + send(); with `retry.Do(ctx, retry.Max(10), post)`, `if err == ERR_BUSY {`"
+    change = _entry("change", gist, key="/a/send.go", seq=4)
+    brief = "- /a/send.go — created — + send() [m4]"
+    assert _section(_told(change, budget=900), "Changes by file") == [f"- /a/send.go — {gist} [m4]"]
+    found = [
+        _entry("finding", f"The lock is never released: {a * 5} waits for {b * 4}.", seq=seq)
+        for seq, (a, b) in enumerate(pairwise("abcdefghijklmnop"))
+    ]
+    assert _section(_told(change, *found, budget=260), "Changes by file") == [brief]
+
+
+def test_a_path_in_the_users_words_or_in_code_stays_whole() -> None:
+    changes = [
+        _entry(
+            "change",
+            'edited — `OUT = "/work/application/old"` → `OUT = "/work/application/out"`',
+            key="/work/application/plot.py",
+            seq=4,
+        ),
+        _entry("change", "edited — + draw()", key="/work/application/draw.py", seq=5),
+    ]
+    asked = _entry("request", "Write to `/work/application/out`.", seq=1)
+    text = _told(asked, *changes)
+    assert "Write to `/work/application/out`." in text
+    assert (
+        '- plot.py — edited — `OUT = "/work/application/old"` → `OUT = "/work/application/out"` [m4]' in text
+    )
 
 
 def test_what_the_report_of_an_agent_in_the_background_says_is_told() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from autocompact.core.language import WORDS
 from autocompact.core.messages import Message, ToolCall, ToolResult
-from autocompact.ledger.changes import LARGE, changed_again, definitions, find_changes
+from autocompact.ledger.changes import LARGE, changed_again, definitions, find_changes, without_values
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.scan import scan
 
@@ -46,6 +46,24 @@ def test_what_was_defined_is_told_with_what_it_is_for() -> None:
         "edited — + count(), class Usage; count(): Counts the tokens of a reply.; class Usage {prompt, reply}; “add `count` to the meter”"
     )
     assert (entry.kind, entry.key, entry.seq, entry.need) == ("change", "src/a.py", 1, 0.9)
+
+
+def test_the_new_lines_that_hold_most_values_are_told_last_and_can_be_left_out() -> None:
+    new = (
+        'import "context"\n"strings",\nfunc send() {\n  attempts := 0\n  return retry.Do(ctx, retry.Max(10), post)\n'
+        '  log.Print("sent it all")\n  if err == ERR_BUSY || n > 512 {\n  wait(3_000)\n  pause(7)\n}'
+    )
+    (entry,) = _changes(_edit("", new), said="send it anew")
+    brief = "edited — + send(); “send it anew”"
+    values = '`return retry.Do(ctx, retry.Max(10), post)`, `log.Print("sent it all")`, `if err == ERR_BUSY || n > 512 {`'
+    assert entry.text == f"{brief}; with {values}"
+    assert without_values(entry.text) == brief
+    assert (
+        without_values(f"{entry.text}; before that: created — + main()")
+        == f"{brief}; before that: created — + main()"
+    )
+    (entry,) = _changes(_edit("", "# Title\n\nWait 512 seconds, and then 512 more.", path="a.md"))
+    assert without_values(entry.text) == entry.text
 
 
 def test_a_line_that_a_later_edit_takes_out_is_no_change() -> None:

@@ -22,8 +22,9 @@ from autocompact.core.redacted import EMPTY, edited
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
 from autocompact.core.tokens import Counter
+from autocompact.ledger.changes import without_values
 from autocompact.ledger.clipping import clipped
-from autocompact.ledger.deeds import PRINTS
+from autocompact.ledger.deeds import without_printed
 from autocompact.ledger.entries import ERROR_TOLD, Entry, Kind, Ledger
 from autocompact.ledger.lines import is_sentence
 from autocompact.ledger.paths import is_temporary
@@ -207,6 +208,7 @@ class _Draft:
         self.kinds, self.words, self.budget, self.counter = kinds, words, budget, counter
         self.base = _base(entry.key for entry in kinds.get("change") or kinds.get("file", ()))
         self.write = _writers(kinds, counter=counter, base=self.base)
+        self.brief = _writers(_in_brief(kinds), counter=counter, base=self.base)
         self.sizes: dict[str, int] = {}
         self.parts: dict[str, str] = {}
         self.below_base, self.base_line = "", ""
@@ -221,7 +223,7 @@ class _Draft:
         """Write each part that has a share of the budget."""
         self.sizes = {name: int(self.budget * share) for name, share in shares.items()}
         self.for_details = shares["details"]
-        written = {name: self.write[name](size) for name, size in self.sizes.items() if name in self.write}
+        written = {name: self.brief[name](size) for name, size in self.sizes.items() if name in self.brief}
         written["before"] = previous
         self.below_base = "stands" if written["stands"] else "changes"
         if self.base and written[self.below_base]:
@@ -230,7 +232,9 @@ class _Draft:
         self.room -= sum(self.counter.count(text) + 8 for text in self.parts.values()) + 16
 
     def _shown(self, name: str, text: str) -> str:
-        """``text`` of a part with paths below the base, which the first part says."""
+        """``text`` of a part with paths below the base, which the first part says; requests are the user's own words."""
+        if name == "requests":
+            return text
         return _relative(f"{self.base_line}{text}" if name == self.below_base else text, self.base)
 
     def _set(self, name: str, text: str) -> None:
@@ -256,8 +260,9 @@ class _Draft:
         """Give what the words of the agent leave to the other parts, but for the share of the details."""
         for name in GROWS:
             spare = self.room - int(self.budget * self.for_details)
+            write = self.brief if name == "commands" else self.write
             if spare > _LITTLE and name in self.parts:
-                self._set(name, self._shown(name, self.write[name](self.sizes[name] + spare)))
+                self._set(name, self._shown(name, write[name](self.sizes[name] + spare)))
 
     def tell_printed(self) -> None:
         """What the commands printed, of the last ones first, in the room that is left but for the share of the details."""
@@ -321,9 +326,20 @@ def _writers(
         "stands": lambda budget: _stands(kinds, budget, counter=counter),
         "changes": lambda budget: _changes(changes, budget, counter=counter, base=base),
         "files": lambda budget: _files(kinds.get("file", ()), budget, counter=counter),
-        "commands": lambda budget: _items(map(_brief, kinds.get("command", ())), budget, counter=counter),
+        "commands": lambda budget: _items(kinds.get("command", ()), budget, counter=counter),
         "errors": lambda budget: _items(kinds.get("error", ()), budget, counter=counter, least=ERROR_TOLD),
         "running": lambda budget: _items(kinds.get("running", ()), budget, counter=counter),
+    }
+
+
+def _in_brief(kinds: Mapping[Kind, list[Entry]]) -> dict[Kind, list[Entry]]:
+    """The entries without what is told of changes and commands only where there is room."""
+    shorter: dict[Kind, Callable[[str], str]] = {"change": without_values, "command": without_printed}
+    return {
+        kind: [replace(entry, text=edited(entry.text, shorter[kind])) for entry in entries]
+        if kind in shorter
+        else entries
+        for kind, entries in kinds.items()
     }
 
 
@@ -356,13 +372,13 @@ def _base(paths: Iterable[str]) -> str:
 
 
 def _relative(text: str, base: str) -> str:
-    """``text`` with paths below ``base`` told from there; where it says what the base is, it stays."""
-    if not base:
+    """``text`` with paths below ``base`` told from there; where it says what the base is, it stays, as do texts in code."""
+    if base not in text or not base:
         return text
     first, line_end, rest = text.partition("\n")
     if first.endswith(f" {base}"):
-        return first + line_end + rest.replace(base, "")
-    return text.replace(base, "")
+        return first + line_end + _relative(rest, base)
+    return re.sub(rf"(?<![\"']){re.escape(base)}", "", text)
 
 
 def _requests(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter) -> str:
@@ -579,21 +595,11 @@ def _items(entries: Iterable[Entry], budget: int, *, counter: Counter, least: fl
     return "\n".join(line for _, line in sorted(kept, key=itemgetter(0)))
 
 
-def _brief(entry: Entry) -> Entry:
-    """The entry of a command without what it printed."""
-    return replace(entry, text=edited(entry.text, _without_printed))
-
-
-def _without_printed(command: str) -> str:
-    line, mark, outcome = command.rpartition("` — ")
-    return f"{line}{mark}{outcome.partition(PRINTS)[0]}"
-
-
 def _as_printed(commands: Sequence[Entry], spare: int, *, counter: Counter) -> list[Entry]:
     """The commands, the last ones with what they printed, as far as ``spare`` tokens go."""
     entries: list[Entry] = []
     for entry in sorted(commands, key=lambda entry: -entry.seq):
-        brief = _brief(entry)
+        brief = replace(entry, text=edited(entry.text, without_printed))
         size = counter.count(entry.text) - counter.count(brief.text)
         spare -= size
         entries.append(entry if spare >= 0 else brief)

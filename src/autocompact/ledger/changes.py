@@ -386,6 +386,8 @@ def _gist(path: str, file: _File) -> str:
     if file.handed_on:
         when = "before" if file.handed_on > file.seqs[-1] else "after"
         parts.append(f"edited here {when} a sub-agent worked on it, see {reference(file.handed_on)}")
+    elif plus and not path.endswith(DOCUMENTS) and (values := _valued(added)):
+        parts.append(f"with {', '.join(map(_as_code, values))}")
     return "— " + "; ".join(parts) if parts else ""
 
 
@@ -410,6 +412,32 @@ def _replaced(added: Sequence[str], removed: Sequence[str], *, names: bool, in_p
         told = _in_sentences(now) if in_prose else _with_whole_comments(now)
         return ["now " + ", ".join(_telling([*dict.fromkeys(told)]))]
     return ["without `" + "`, `".join(_short(line) for line in was[:2]) + "`"] if was else []
+
+
+_FIGURES = LazyPattern(r"(?<![\w.#])(?![01](?![\d.]))\d[\d_.]*(?![\w.])|\b[A-Z][A-Z\d]*_[A-Z\d_]+\b")
+_QUOTED = LazyPattern(r"([\"'`])[^\"'`\n]{3,}\1")
+"""Numbers, constants and texts in code: what was decided, where names say what it is about."""
+
+_MOST_VALUES = 3
+_WITH_VALUES = LazyPattern(r"; with `.*?(?=; before that: |\Z)")
+
+
+def _valued(added: Iterable[str]) -> list[str]:
+    """The new lines in which most values stand, in order; a text that stands alone says nothing of what it is for."""
+    lines = list(dict.fromkeys(_statements(added)))
+    worth = [
+        2 * min(3, len(_FIGURES.findall(line))) + min(2, len(_QUOTED.findall(line)))
+        if len(_WORDS.findall(_QUOTED.sub("", line))) > 1
+        else 0
+        for line in lines
+    ]
+    best = sorted(range(len(lines)), key=lambda at: (-worth[at], at))[:_MOST_VALUES]
+    return [lines[at] for at in sorted(best) if worth[at]]
+
+
+def without_values(change: str) -> str:
+    """What is told of a change without the lines of values at its end."""
+    return _WITH_VALUES.sub("", change)
 
 
 def _statements(lines: Iterable[str]) -> list[str]:

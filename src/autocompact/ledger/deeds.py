@@ -17,6 +17,7 @@ from autocompact.ledger.commands import is_check, is_look, short
 from autocompact.ledger.entries import ERROR_TOLD, Entry, State
 from autocompact.ledger.outcomes import Outcome, committed, normal, was_not_run, without_wrappers
 from autocompact.ledger.scan import Call
+from autocompact.ledger.todo_table import Row, rows
 from autocompact.ledger.wrapping import launched, unnumbered
 
 _BACKGROUND = LazyPattern(
@@ -132,11 +133,17 @@ class _Run:
     printed: Redacted = EMPTY
 
 
-PRINTS = " → "
+_PRINTS = " → "
 """Stands before what a command printed last."""
 
 _LINES, _LINE, _END = 4, 120, 200
 """Lines of what a command printed that are told, characters of each, and of all of them."""
+
+
+def without_printed(command: str) -> str:
+    """What is told of a command without what it printed."""
+    line, mark, outcome = command.rpartition("` — ")
+    return f"{line}{mark}{outcome.partition(_PRINTS)[0]}"
 
 
 def _ends_with(output: str) -> str:
@@ -211,7 +218,7 @@ def _command_entry(run: _Run, *, words: Mapping[str, Redacted], with_error: bool
     if detail:
         detail = filled(": {}", detail)
     elif run.printed and not outcome.failed:
-        detail = filled("{}{}", own(PRINTS), run.printed)
+        detail = filled("{}{}", own(_PRINTS), run.printed)
     times = filled(" {}×", run.times) if run.times > 1 else EMPTY
     before = filled("; m{}: {}", run.passed, words["passed"]) if run.passed and outcome.failed else EMPTY
     return Entry(
@@ -241,7 +248,12 @@ def find_todos(calls: Sequence[Call], *, earlier: Sequence[Entry] = ()) -> list[
     """
     tasks = {str(number): _item(entry) for number, entry in enumerate(earlier, start=1)}
     for call in calls:
-        if call.action.verb != "todo" or call.is_error:
+        if call.is_error:
+            continue
+        statement = _string(call.action.arguments, "query")
+        if call.action.verb == "other" and statement:
+            _tabled(tasks, call, statement=statement)
+        if call.action.verb != "todo":
             continue
         items = todo_items(call.action)
         if items:
@@ -266,6 +278,23 @@ def find_todos(calls: Sequence[Call], *, earlier: Sequence[Entry] = ()) -> list[
         for index, item in enumerate(tasks.values())
         if item.text
     ]
+
+
+def _tabled(tasks: dict[str, _Item], call: Call, *, statement: Redacted) -> None:
+    """Take in what a SQL statement says of todos; the id stands behind the title, so that a later one finds it."""
+    names = pieces(statement, lambda text: (_with_id(row) for row in rows(text)))
+    for row, text in zip(rows(statement), names, strict=True):
+        same = next((number for number, item in tasks.items() if item.text.endswith(f"({row.id})")), "")
+        if row.title:
+            tasks[same or str(len(tasks) + 1)] = _Item(
+                text=text, status=row.status, seq=call.seq, evidence=call.seq
+            )
+        elif same:
+            tasks[same] = tasks[same]._replace(status=row.status, evidence=call.seq)
+
+
+def _with_id(row: Row) -> str:
+    return f"{row.title} ({row.id})"
 
 
 def _item(entry: Entry) -> _Item:

@@ -23,6 +23,7 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter
 from autocompact.ledger.account import account
 from autocompact.ledger.condensing import condensed
+from autocompact.ledger.deeds import without_printed
 from autocompact.ledger.entries import POINTER, Entry, Ledger
 from autocompact.ledger.findings import announces, only_intends, ranked_anew
 from autocompact.ledger.phrases import ADDED
@@ -295,7 +296,7 @@ def _ran(entry: Entry) -> Entry | None:
     """A command that failed, needed more: the reason is nowhere else; one that went well only if it tests or delivers."""
     if entry.state == "open":
         return replace(entry, need=max(entry.need, _FAILED))
-    return entry if entry.need >= _CHECK else None
+    return replace(entry, text=edited(entry.text, without_printed)) if entry.need >= _CHECK else None
 
 
 def _explained(entry: Entry, statements: Statements, *, said: Set[str]) -> Entry | None:

@@ -27,6 +27,7 @@ from typing import Literal, TypeAlias
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import cut, filled, one_line, pieces
 from autocompact.core.redaction import Redacted
+from autocompact.ledger.changes import without_values
 from autocompact.ledger.claims import Claim, called_off, claim, claims, heading
 from autocompact.ledger.entries import Entry, Ledger
 from autocompact.ledger.findings import announces
@@ -443,7 +444,7 @@ class Checked:
 
     def _changed(self, entry: Entry) -> tuple[Span, ...]:
         """Where the file is named with every part of what was changed near it, as something that was done."""
-        flat = " ".join(entry.text.split())
+        flat = without_values(" ".join(entry.text.split()))
         parts = change_parts(flat)[1:]
         for at in islice(self._file(entry.key), _PLACES):
             end = min(len(self.statements.text), at + len(entry.key) + max(CHANGE_NEAR, len(flat) + NEAR))
@@ -507,8 +508,8 @@ class Checked:
 
 
 def change_parts(text: str) -> list[str]:
-    """What happened to a file, and then each part of what that amounts to."""
-    what, _, gist = " ".join(text.split()).partition(_EDITED)
+    """What happened to a file, and then each part of what that amounts to, but for the lines of values."""
+    what, _, gist = without_values(" ".join(text.split())).partition(_EDITED)
     return [what, *(part for part in _CHANGE_PARTS.split(gist) if part)]
 
 
