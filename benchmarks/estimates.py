@@ -1,19 +1,23 @@
 """How far the estimate of the next request is from what the provider then reports, on recorded sessions.
 
-    python -m benchmarks.estimates
+    python -m benchmarks.estimates [--unlearned]
 
 Each session is followed until its client's first compaction, behind which nobody knows what it sent. *Next request*: the
 gauge as it is used, with what was reported before. *Whole*: the same request with nothing reported for its context, as
 after a compaction, by what was learned of the model until then; with the margin of 5 % that is on every estimate, and
 without. Only contexts of 20,000 tokens and more count there.
 
+``--unlearned`` takes the models' names away, so that no factor is used that was learned from these sessions: what is left is what
+each session's own reports say.
+
 Of five of Codex's recordings (`MASKED`) the words are not those that were counted; they have a row of their own.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from autocompact.core.tokens import message_cost
@@ -72,6 +76,7 @@ def sessions(folder: Path, *, without: str = "\0") -> Iterator[Session]:
 
 
 def main() -> None:
+    unlearned = "--unlearned" in sys.argv[1:]
     print("| sessions of | requests | next request, p90 | whole, p90 | too low | without margin, p90 |")
     print("|---|---|---|---|---|---|")
     worst = 0.0
@@ -82,7 +87,7 @@ def main() -> None:
     for name, known in rows.items():
         errors = Errors()
         for session in known:
-            follow(session, errors)
+            follow(replace(session, model="") if unlearned else session, errors)
         low = sum(error < 0 for error in errors.whole) / max(1, len(errors.whole))
         figures = f"{p90(errors.next_request):.1%} | {p90(errors.whole):.1%} | {low:.0%}"
         print(f"| {name} | {len(errors.next_request):,} | {figures} | {p90(errors.without_margin):.1%} |")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autocompact.core.factors import reconstruction_of
 from autocompact.core.messages import Usage
 from autocompact.core.usage import (
     HIGHEST_FACTOR,
@@ -278,3 +279,16 @@ def test_a_gauge_survives_json() -> None:
     gauge = anchored().report(Usage(prompt=0), sent=Load(tokens=10_500, model="m"))
     data = msgspec.json.encode(gauge)
     assert msgspec.json.decode(data, type=Gauge) == gauge
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("claude-sonnet-4-5-20250929", "ctok"),
+        ("anthropic/claude-opus-5", "ctok4.7"),
+        ("gpt-5", ""),
+        ("qwen3-8b", ""),
+    ],
+)
+def test_the_reconstruction_of_a_models_vocabulary_is_that_of_its_generation(model: str, name: str) -> None:
+    assert reconstruction_of(model) == name

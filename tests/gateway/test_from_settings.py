@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import fields
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -34,6 +36,14 @@ def test_with_nothing_set_the_configuration_is_the_default() -> None:
     )
     assert config(Settings()) == plain
     assert {each.name for each in fields(Limits)} == set(LimitSettings.__struct_fields__)
+
+
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12) and find_spec("ctok") is not None, reason="ctok is installed: it can be used"
+)
+def test_a_gateway_that_shall_count_with_ctok_does_not_start_without_it() -> None:
+    with pytest.raises(InvalidInput, match=r"models\.ctok: .*(Python 3\.12|pip install)"):
+        config(msgspec.convert({"models": {"ctok": True}}, Settings))
 
 
 def test_every_setting_reaches_the_configuration(tmp_path: Path) -> None:

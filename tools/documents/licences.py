@@ -29,6 +29,9 @@ bill of materials (CycloneDX) beside the wheel.
 _NEWER = {"python_version": "3.12"}
 """What a framework of an extra may need, while autocompact itself runs on an older one."""
 
+_NEWER_ONLY = {"ctok": "MIT"}
+"""Licences of packages that the Python of this project's environment cannot install, as their wheels say (ctok 1.3.0)."""
+
 _PREFIX = "License :: OSI Approved :: "
 
 
@@ -82,6 +85,8 @@ def _licence_of(name: str) -> str:
     try:
         return licence(distribution(name))
     except PackageNotFoundError:
+        if known := _NEWER_ONLY.get(name):
+            return f"{known}; needs Python {_NEWER['python_version']}"
         return "not looked up: it cannot be installed beside the other extras"
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from autocompact.chat.approvals import FILE as APPROVALS
 from autocompact.chat.config import ChatConfig, CommandRules
 from autocompact.history.paths import data_folder
+from autocompact.models.reconstructed import require_ctok
+from autocompact.models.vocabulary import default_counter
 from autocompact.settings import Settings, memory_folder_of, mode_of
 from autocompact.stores.naming import StorePlace, is_server_url, store_place
 
@@ -31,6 +34,8 @@ def chat_setup(settings: Settings, *, folder: Path, namespace: str = "default") 
     Raises:
         InvalidInput: values that do not go together.
     """
+    if settings.models.ctok:
+        require_ctok()
     chat, commands = settings.chat, settings.chat.commands
     workspace = _path(chat.workspace, folder) or _default_workspace(folder)
     config = ChatConfig(
@@ -41,6 +46,7 @@ def chat_setup(settings: Settings, *, folder: Path, namespace: str = "default") 
         window=settings.models.window,
         windows=settings.models.windows,
         reserve=settings.models.reserve,
+        counter_for=partial(default_counter, ctok=True) if settings.models.ctok else default_counter,
         silence=settings.models.silent_seconds,
         workspace=workspace,
         memory_folder=memory_folder_of(settings, folder=folder),

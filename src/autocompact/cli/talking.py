@@ -6,6 +6,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -35,7 +36,11 @@ def chat_service(
 ) -> Generator[tuple[LoopThread, ChatService]]:
     """The service that the settings describe, for the current folder, and where it runs; ``once``: for one question."""
     setup = chat_setup(settings, folder=Path.cwd(), namespace=namespace)
-    config = replace(setup.config, counter_for=brief_counter) if once else setup.config
+    config = (
+        replace(setup.config, counter_for=partial(brief_counter, ctok=settings.models.ctok))
+        if once
+        else setup.config
+    )
     loop = LoopThread()
     try:
         yield loop, loop.hold(opened(setup.db, config=config, keys=Keys().load_or_warn().known))

@@ -33,6 +33,7 @@ def work_of(settings: Settings, url: ServerUrl) -> Work:
         store=PostgresStore(url),
         mode=config.mode_for,
         windows=settings.models.windows,
+        ctok=settings.models.ctok,
         summaries=summaries_of(settings.compaction.summary_model, os.environ),
         days=days_of(tokens, usual=gateway.expire_after_days, namespace_key=key),
         schedule=schedule_of(settings),

@@ -24,10 +24,22 @@ from autocompact.core.windows import longest_match, plain_name
 OURS = "o200k_base"
 """The vocabulary that counts where a model's own is not known or not installed."""
 
+CTOK, LATER_CTOK = "ctok", "ctok4.7"
+"""ctok's reconstructions of Claude's two vocabularies: until Opus 4.6, and from Opus 4.7 on."""
+
 CLAUDE, LATER_CLAUDE = 1.2, 1.6
 
 TOKENS: Mapping[str, float] = MappingProxyType(
-    {"qwen": 1.07, "qwen3.5": 1.11, "deepseek": 1.02, "tekken": 1.11, "llama3": 0.99, "llama4": 0.98}
+    {
+        "qwen": 1.07,
+        "qwen3.5": 1.11,
+        "deepseek": 1.02,
+        "tekken": 1.11,
+        "llama3": 0.99,
+        "llama4": 0.98,
+        CTOK: 1.16,
+        LATER_CTOK: 1.56,
+    }
 )
 """Tokens of a vocabulary for one of ours; 1 for any other, OpenAI's and our estimator's among them."""
 
@@ -99,6 +111,13 @@ to another model (``qwen-max``, ``mistral-medium-latest``) say nothing about it.
 def vocabulary_of(model: str) -> str:
     """The vocabulary that a model counts with; "" if it is not known, as for OpenAI's, which tiktoken knows."""
     return longest_match(VOCABULARIES, plain_name(model)) or ""
+
+
+@lru_cache(maxsize=256)
+def reconstruction_of(model: str) -> str:
+    """The vocabulary of ctok that is Claude's of this model; "" for a model of another family."""
+    factor = longest_match(FACTORS, plain_name(model))
+    return {CLAUDE: CTOK, LATER_CLAUDE: LATER_CTOK}.get(factor or 0, "")
 
 
 @lru_cache(maxsize=256)

@@ -79,6 +79,7 @@ class NamedCompactor(Compactor):
         budget: of its requests.
         mode: when and how to compact.
         windows: of models by the beginning of their names.
+        ctok: count the tokens of Claude's models with ctok.
         summaries: the model that makes summaries; None makes them offline.
         clock: what time it is.
         workers: prepare compactions in place of this process; None if nobody does.
@@ -92,6 +93,7 @@ class NamedCompactor(Compactor):
         budget: Budget,
         mode: Mode,
         windows: Mapping[str, int] | None = None,
+        ctok: bool = False,
         summaries: Model | None = None,
         clock: Clock | None = None,
         workers: Workers | None = None,
@@ -102,7 +104,7 @@ class NamedCompactor(Compactor):
             summary_model=summaries,
             mode=mode,
             windows=windows,
-            counter=default_counter(name),
+            counter=default_counter(name, ctok=ctok),
         )
         self.budget = budget
         self.workers = workers

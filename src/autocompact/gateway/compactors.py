@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import urlsplit
 
-from autocompact.core.factors import vocabulary_of
+from autocompact.core.factors import reconstruction_of, vocabulary_of
 from autocompact.core.messages import Dialect
 from autocompact.core.windows import DEFAULT_WINDOW, budget_for, default_reserve, window_for
 from autocompact.engine.compactor import Compactor, NamedCompactor
@@ -79,9 +79,9 @@ class Compactors:
 
     async def load_vocabulary(self, model: str) -> None:
         """Load what counts the tokens of ``model`` before its first compactor is made: it takes some tenths of a second."""
-        own = vocabulary_of(model)
+        own = (self._config.ctok and reconstruction_of(model)) or vocabulary_of(model)
         if own and own not in self._loaded:
-            await off_loop(partial(default_counter, model))
+            await off_loop(partial(default_counter, model, ctok=self._config.ctok))
             self._loaded.add(own)
 
     def of(self, request: Request, *, namespace: str) -> Compactor:
@@ -111,6 +111,7 @@ class Compactors:
                 budget=budget_for(model, window=window, reserve=reserve),
                 mode=self._config.mode_for(model),
                 windows=self._config.windows,
+                ctok=self._config.ctok,
                 summaries=self._summaries,
                 clock=self._clock,
                 workers=self._workers,

@@ -114,6 +114,7 @@ class Config:
         namespace_key: secret with which clients' credentials are hashed into namespaces, at least 16 bytes.
         window: tokens of the models' window; None looks each model up.
         windows: windows of models by the beginning of their names; they go before the table of known models.
+        ctok: count the tokens of Claude's models with ctok (`autocompact.models.reconstructed`).
         mode: when and how to compact. The summary stands in a user message whatever it says.
         unpriced_mode: the same for models whose provider's prompt cache has no known prices; None is ``mode``.
         fail_closed: refuse a request that could not be compacted, instead of forwarding it as it came.
@@ -142,6 +143,7 @@ class Config:
     namespace_key: bytes = field(repr=False)
     window: int | None = None
     windows: Mapping[str, int] = field(default_factory=dict[str, int])
+    ctok: bool = False
     mode: Mode = DEFAULT
     unpriced_mode: Mode | None = None
     fail_closed: bool = False

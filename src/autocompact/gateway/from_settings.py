@@ -14,6 +14,7 @@ from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.gateway.app import Gateway
 from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Config, Limits, Provider
 from autocompact.gateway.tracing import OpenTelemetry
+from autocompact.models.reconstructed import require_ctok
 from autocompact.ports import Model, Workers
 from autocompact.runtime.files import close_to_others, make_file, make_folder
 from autocompact.settings import Settings, gateway_database_of, gateway_mode_of, mode_of, prices_of
@@ -87,6 +88,8 @@ def config_of(
     Raises:
         InvalidInput: a key or a token that is not there, or settings that do not go together.
     """
+    if settings.models.ctok:
+        require_ctok()
     gateway = settings.gateway
     given = os.environ if environ is None else environ
     upstreams: dict[Provider, str | None] = {
@@ -104,6 +107,7 @@ def config_of(
         namespace_key=namespace_key,
         window=settings.models.window,
         windows=settings.models.windows,
+        ctok=settings.models.ctok,
         mode=gateway_mode_of(settings),
         unpriced_mode=mode_of(settings),
         fail_closed=gateway.fail_closed,

@@ -25,6 +25,7 @@ class Work:
         store: the conversations.
         mode: when and how to compact the conversations of a model, by its name.
         windows: of models by the beginning of their names.
+        ctok: count the tokens of Claude's models with ctok.
         summaries: the model that makes summaries; None makes them offline.
         days: after how many days without an update a namespace's conversations expire; 0 is never.
         schedule: the upkeep of the memory folder of this machine, with the monthly report; None for none.
@@ -34,6 +35,7 @@ class Work:
     store: PostgresStore
     mode: Callable[[str], Mode]
     windows: Mapping[str, int] = field(default_factory=dict[str, int])
+    ctok: bool = False
     summaries: Model | None = None
     days: Callable[[str], int] = lambda _: 0
     schedule: Schedule | None = None
@@ -52,6 +54,7 @@ class Work:
             budget=Budget(window=order.window, reserve=order.reserve),
             mode=self.mode(order.model),
             windows=self.windows,
+            ctok=self.ctok,
             summaries=self.summaries,
             clock=self.clock,
         )

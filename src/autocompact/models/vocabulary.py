@@ -6,7 +6,8 @@ sha256 that tiktoken expects is refused, so nobody else has to be trusted. Nothi
 o200k_base counts, its index takes two thirds, so a cache of what was read would save less than half. A process that counts
 little does without the index (`brief_counter`).
 
-Other families publish theirs too; an extra brings them (`autocompact.models.published`).
+Other families publish theirs too; an extra brings them (`autocompact.models.published`). Claude's was reconstructed, and counts where
+that is asked for (`autocompact.models.reconstructed`).
 """
 
 from __future__ import annotations
@@ -24,15 +25,25 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 
-from autocompact.core.factors import vocabulary_of
+from autocompact.core.factors import reconstruction_of, vocabulary_of
 from autocompact.core.strides import STRIDE, strides
 from autocompact.core.tokens import Counter, Estimator
 from autocompact.errors import InvalidInput
 from autocompact.models.pieces import Pieces
 from autocompact.models.published import PUBLISHED, ranks_of_lines
+from autocompact.models.reconstructed import VERSIONS, load_ctok
 
 Name: TypeAlias = Literal[
-    "o200k_base", "cl100k_base", "qwen", "qwen3.5", "deepseek", "tekken", "llama3", "llama4"
+    "o200k_base",
+    "cl100k_base",
+    "qwen",
+    "qwen3.5",
+    "deepseek",
+    "tekken",
+    "llama3",
+    "llama4",
+    "ctok",
+    "ctok4.7",
 ]
 
 log = logging.getLogger("autocompact")
@@ -115,12 +126,18 @@ def load_counter(name: Name = "o200k_base") -> Counter:
         raise InvalidInput(f"unknown encoding {name!r}; there are {', '.join(get_args(Name))}")
     with _lock:
         if name not in _loaded:
-            _loaded[name] = _load_published(name) if name in PUBLISHED else _indexed(_read(name))
+            _loaded[name] = _load(name)
         return _loaded[name]
 
 
+def _load(name: Name) -> Counter:
+    if name in VERSIONS:
+        return load_ctok(name)
+    return _load_published(name) if name in PUBLISHED else _indexed(_read(name))
+
+
 def _load_brief(name: Name) -> Counter:
-    if name in PUBLISHED:
+    if name in PUBLISHED or name in VERSIONS:
         return load_counter(name)
     with _lock:
         if name not in _brief:
@@ -128,20 +145,34 @@ def _load_brief(name: Name) -> Counter:
         return _brief[name]
 
 
-def default_counter(model: str = "") -> Counter:
+def default_counter(model: str = "", *, ctok: bool = False) -> Counter:
     """The counter for ``model``: its own vocabulary if it is one of OpenAI's or its extra is installed, else o200k_base.
 
     `autocompact.core.usage` calibrates the difference away. Without a vocabulary it is the `Estimator`.
+
+    Args:
+        model: its name.
+        ctok: count Claude's models with ctok.
+
+    Raises:
+        ImportError: ``ctok`` is asked for and not there, or this Python is too old for it.
     """
+    if ctok and (name := reconstruction_of(model)):
+        return load_counter(cast("Name", name))
     return _counter_for(model, load=load_counter)
 
 
-def brief_counter(model: str = "") -> Counter:
+def brief_counter(model: str = "", *, ctok: bool = False) -> Counter:
     """The counter for ``model``, as `default_counter`, for a process that is soon done: the first texts are there at once.
 
     Where texts are counted beside others' requests it is the wrong one: it holds the interpreter, and builds the index amid
     a count.
+
+    Raises:
+        ImportError: as `default_counter`.
     """
+    if ctok and (name := reconstruction_of(model)):
+        return load_counter(cast("Name", name))
     return _counter_for(model, load=_load_brief)
 
 

@@ -177,6 +177,13 @@ class Models(Section, frozen=True):
     reserve: Annotated[
         Positive | None, Meta(description="Tokens kept for the reply; null takes a share of the window.")
     ] = None
+    ctok: Annotated[
+        bool,
+        Meta(
+            description="Gateway, chat and workers count the tokens of Claude's models with ctok, a reconstruction of their "
+            "vocabulary: needs the extra `ctok` and Python 3.12, and is slow."
+        ),
+    ] = False
     silent_seconds: Annotated[
         Seconds | None,
         Meta(
