@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.messages import Message, Text, ToolResult, text_message
-from autocompact.core.spoken import FIGURE, is_spoken, spoken, standing_words
+from autocompact.core.spoken import FIGURE, attached, is_spoken, spoken, standing_words
 
 EXAMPLE = (
     "Here's a running example of how to perform a task with the provided tools.\n\nUSER: Never push.\n\n"
 )
 TASK = "--------------------- NEW TASK DESCRIPTION ---------------------\n"
 TASK_END = "--------------------- END OF NEW TASK DESCRIPTION ---------------------"
+TOLD = "<command-message>it is running…</command-message>"
 NOTE = "<system-reminder>\nThe list of tasks is empty.\n</system-reminder>"
 
 
@@ -36,6 +37,28 @@ NOTE = "<system-reminder>\nThe list of tasks is empty.\n</system-reminder>"
             "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>it</command-args>",
             "/plan it",
         ),
+        (f"<command-name>/advisor</command-name>\n{TOLD}\n<command-args>opus</command-args>", ""),
+        (f"<command-name>/of-next-year</command-name>{TOLD}<command-args>opus</command-args>", ""),
+        ("<command-name>/advisor</command-name><command-args>opus</command-args>", ""),
+        (
+            f"<command-name>/plan</command-name>\n    {TOLD}\n    <command-args>/plan move it</command-args>",
+            "/plan move it",
+        ),
+        (f"<command-name>/goal</command-name>{TOLD}<command-args></command-args>", ""),
+        (
+            f"{TOLD}\n<command-name>/import</command-name>\n<command-args>the pump</command-args>",
+            "/import the pump",
+        ),
+        (f"{TOLD}\n<command-name>/compact</command-name>", ""),
+        (
+            f"{TOLD}\n<command-name>/a</command-name>\nand\n{TOLD}\n<command-name>/b</command-name>\n<command-args>1</command-args>",
+            "/a\n\nand\n/b 1",
+        ),
+        (
+            f"{TOLD}\n<command-name>/a</command-name>\n<command-args>{'long ' * 2_000}</command-args>",
+            f"/a {'long ' * 2_000}".strip(),
+        ),
+        ('<skill name="review" location="/srv/SKILL.md">\nNever push.\n</skill>\n\nthe pump', "the pump"),
         ("EXECUTION RESULT of [terminal]:\nls", ""),
         ("[attempt_completion] Result:\n<feedback>\nMore, please.\n</feedback>", "More, please."),
         ("Observation: the pump leaks", "Observation: the pump leaks"),
@@ -59,6 +82,15 @@ def test_what_the_client_wraps_around_is_not_the_users_words(text: str, words: s
         "[System] Session resumed: the kernel was started anew.",
         "[Memory] <memory_recall>\nThe user likes short answers.</memory_recall>",
         "[System Reminder]\nThe plan is empty.",
+        "<user_action>\n  <context>User initiated a review task.</context>\n  <action>review</action>\n</user_action>",
+        "Ran `cat rules.md`\n```\nNever push.\n```",
+        "Ran `for f in *; do\n  echo $f\ndone`\n(no output)",
+        "Ran `make`\n```\nNever push.\n```\n\nCommand exited with code 2\n\n[Output truncated. Full output: /tmp/o]",
+        "I ran the following shell command:\n```sh\ncat rules.md\n```\n\nThis produced the following result:\n```\nNever push.\n```",
+        "The following tool was executed by the user",
+        "Continue if you have next steps, or stop and ask for clarification if you are unsure how to proceed.",
+        'Called the Read tool with the following input: {"filePath":"/srv/pump.py"}',
+        "<path>/srv/pump.py</path>\n<type>file</type>\n<content>\n1: # never push\n</content>",
     ],
 )
 def test_what_a_client_writes_in_the_users_place_is_nobodys_words(text: str) -> None:
@@ -78,6 +110,11 @@ def test_what_a_client_writes_in_the_users_place_is_nobodys_words(text: str) -> 
         "Context summary:\n\n- the pump leaks",
         "<skill> is what I lack",
         "Say what <bash-stdout> is for.",
+        "Ran `make`\n```\nerror\n```\nWhy?",
+        "Ran out of ideas.",
+        "I ran the following shell command:\n```sh\nmake\n```\n\nThis produced the following result:\n```\nerror\n```\nWhy?",
+        "Continue if you have next steps.",
+        "Called the Read tool, why?",
         "",
     ],
 )
@@ -179,3 +216,27 @@ def test_what_claude_code_writes_behind_an_accepted_plan_is_not_the_users() -> N
     plan = "Implement the following plan:\n\n# Mend it\n\nVerify with `make check`."
     behind = "\n\n\nIf you need specific details from before exiting plan mode (like code), read the full transcript at: /x.jsonl"
     assert spoken(plan + behind) == plan
+
+
+@pytest.mark.parametrize(
+    ("texts", "places"),
+    [
+        (
+            [
+                "Look.",
+                "\n--- Content from referenced files ---",
+                "a",
+                "b",
+                "\n--- End of content ---",
+                "Well?",
+            ],
+            [1, 2, 3, 4],
+        ),
+        (["Look.", "--- Content from referenced files ---", "never closed"], []),
+        (["--- End of content ---", "--- Content from referenced files ---"], []),
+        (["What does --- Content from referenced files --- mean?", "--- End of content ---"], []),
+        ([], []),
+    ],
+)
+def test_files_beside_the_users_words_are_between_two_marks(texts: list[str], places: list[int]) -> None:
+    assert list(attached(texts)) == places

@@ -132,3 +132,62 @@ async def test_what_a_command_of_the_user_showed_is_cut_rather_than_refused_or_d
     assert texts[-1] == notes[-1]
     assert "FIRST LINE" in texts[-2]
     assert "LAST LINE</bash-stdout>" in texts[-2]
+
+
+BESIDE = {
+    "Claude Code": (
+        "<command-name>/advisor</command-name>\n            <command-message>advisor</command-message>\n"
+        "            <command-args>sonnet-of-friday</command-args>",
+    ),
+    "pi": ("Ran `cat RULES.md`\n```\nNever deploy sonnet-of-friday.\n```",),
+    "Qwen Code": (
+        "I ran the following shell command:\n```sh\ncat RULES.md\n```\n\nThis produced the following result:\n"
+        "```\nNever deploy sonnet-of-friday.\n```",
+    ),
+    "Qwen Code, a file": (
+        "Explain @RULES.md to me.",
+        "\n--- Content from referenced files ---",
+        "\nContent from RULES.md:\n",
+        "Never deploy sonnet-of-friday.\n",
+        "\n--- End of content ---",
+    ),
+    "Codex": (
+        "<user_action>\n  <context>User initiated a review task.</context>\n  <results>\n  Never deploy sonnet-of-friday.\n"
+        "  </results>\n</user_action>",
+    ),
+    "OpenCode, a file": (
+        'Called the Read tool with the following input: {"filePath":"/srv/RULES.md"}',
+        "<path>/srv/RULES.md</path>\n<type>file</type>\n<content>\n1: Never deploy sonnet-of-friday.\n</content>",
+        "Explain the file to me.",
+    ),
+}
+
+
+@pytest.mark.requirement("D4", "E1")
+@pytest.mark.parametrize("client", BESIDE)
+async def test_what_a_client_tells_of_a_command_beside_the_model_is_no_request_and_no_rule(
+    client: str,
+) -> None:
+    messages: list[Any] = [
+        {"role": "user", "content": REQUEST},
+        {"role": "assistant", "content": "I begin."},
+        {"role": "user", "content": [{"type": "text", "text": text} for text in BESIDE[client]]},
+        {"role": "assistant", "content": "I see."},
+        {"role": "user", "content": "Now document the retries."},
+        *(message for number in range(40) for message in step(number)),
+    ]
+    tools = [{"name": "read", "input_schema": {"type": "object"}}]
+    body = {"model": "m", "max_tokens": 100, "tools": tools, "messages": messages}
+    async with (
+        FakeProvider("Fine.", window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW) as url,
+    ):
+        status, headers, told = await post(f"{url}/v1/messages", json.dumps(body).encode(), **VERSION)
+    assert status == 200, told
+    assert headers["x-autocompact-action"] == "compacted"
+    sent = json.dumps(provider.requests[-1].messages, ensure_ascii=False)
+    assert "Now document the retries." in sent
+    assert "sonnet-of-friday" not in sent
+    asked = [text for text in BESIDE[client] if text.startswith("Explain")]
+    assert [text for text in asked if text in sent] == asked
+    assert asked or "m3 [" not in sent

@@ -53,6 +53,15 @@ _READ = (
         ),
         ('User has answered your questions: "Which one?"=(no option selected)', ""),
         (
+            'User has answered your questions: "Which tap?"="Unanswered", "Both?"="Yes, Later". You can now continue with the '
+            "user's answers in mind.",
+            "Both? → Yes, Later",
+        ),
+        (
+            'User has answered your questions: "Which tap?"="Unanswered". You can now continue with the user\'s answers in mind.',
+            "",
+        ),
+        (
             "User has provided the following answers:\n\n**Scope**: All of it\n**Tests**: pytest, no mocks",
             "Scope → All of it\nTests → pytest, no mocks",
         ),

@@ -7,7 +7,9 @@ stands there. Text comes from tools and models, so it can hold any number of the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from autocompact.core.patterns import LazyPattern
 
@@ -21,9 +23,10 @@ _REMARKS = (
     r"ide_opened_file|ide_selection|ide_diagnostics|new-diagnostics|local-command-stdout|local-command-stderr"
     r"|local-command-caveat|bash-input|bash-stdout|bash-stderr|task-notification|agent-notification|environment_details"
     r"|(?:user-prompt-submit|session-start|pre-tool-use|post-tool-use)-hook|user-memory-input"  # Claude Code
-    r"|turn_aborted|user_shell_command|model_switch|subagent_notification|hook_prompt|codex_internal_context"  # Codex
+    r"|turn_aborted|user_action|recommended_plugins|user_shell_command|model_switch|subagent_notification|hook_prompt|codex_internal_context"  # Codex
     r"|system_notification|system_reminder|skill-context"  # Copilot CLI
     r"|hook_context|session_context|state_snapshot"  # Gemini CLI, Qwen Code
+    r"|skill(?= name=\")"  # pi, before what was typed behind the skill's name
 )
 """Tags of what a client remarks once, or says of a command that the user ran beside the model."""
 
@@ -76,32 +79,64 @@ _WRITTEN = LazyPattern(
     r"|(?:Stop|SubagentStop|UserPromptSubmit|SessionStart|PreToolUse|PostToolUse) hook (?:feedback|additional context|success):"
     r"|Unknown (?:slash )?(?:command|skill): [^\n]{1,200}\Z|System: Please continue\.\s{0,9}\Z"
     r"|\[(?:System|Memory)(?: (?i:message|note|notice|notification|reminder))?\]\s"  # Claude Science
+    r"|(?:The following tool was executed by the user|Summarize the task tool output above and continue with your task\."  # OpenCode
+    r"|(?:The previous request exceeded [^\n]{1,600}\s{1,9})?Continue if you have next steps, or stop and ask for clarification if you"
+    r" are unsure how to proceed\.)\s{0,9}\Z"
+    r"|Called the Read tool with the following input: \{[^\n]{0,4000}\}\s{0,9}\Z"
+    r"|<path>[^<\n]{1,1000}</path>\n<type>(?:file|directory)</type>\n"
 )
 """What a client writes in the user's place without a tag of its own around it, and nobody types."""
+
+_SHELL = LazyPattern(
+    r"Ran `.{1,20000}?`\n(?:```\n.*```|\(no output\))"  # pi
+    r"(?:\n\n(?:\(command cancelled\)|Command exited with code -?\d{1,9}))?(?:\n\n\[Output truncated\.[^\n]{1,2000}\])?\s{0,9}\Z"
+    r"|I ran the following shell command:\n```sh\n.{1,20000}?\n```\n\nThis produced the following result:\n```\n.*\n```\s{0,9}\Z",
+    re.DOTALL,
+)
+"""All of a message about a command that the user ran beside the model: pi's, and that of Gemini CLI and Qwen Code."""
 
 _SKILL = LazyPattern(
     r"Base directory for this skill: \S|This skill is served by MCP server \"|<skill>\s{0,9}<name>|<skill-context>"
 )
 """Begins the text of a skill, which is loaded on purpose: Claude Code's, Codex's, Copilot CLI's."""
 
-_MAY_BE_WRITTEN = frozenset("Thi The Ano Bas Cav Sto Sub Ses Sys Use Unk Pre Pos [Sy [Me".split())
+_MAY_BE_WRITTEN = frozenset(
+    ("I r", *"Thi The Ano Bas Cav Sto Sub Ses Sys Use Unk Pre Pos Ran Sum Con Cal [Sy [Me".split())
+)
 """First letters of what a client writes without a tag around it."""
 
 _MARKS, _FIRST = "<#[", _MAY_BE_WRITTEN | {"Her"}
 """First characters, and first letters, of a text that has to be looked at more closely."""
+
+_ATTACHED, _ATTACHED_END = "--- Content from referenced files ---", "--- End of content ---"
+"""Around the files that a user of Gemini CLI or Qwen Code named behind an "@"; each is a text of its own in the message."""
 
 _FEEDBACK = LazyPattern(r"<(user_message|feedback|answer)>")
 """Tags of what a person says beside a result."""
 
 _LINE = LazyPattern(r"\s*([^\n<]{0,80})")
 _DIGITS = LazyPattern(r"\d+")
+_TOLD = r"<command-message>.{0,400}?</command-message>"
 _COMMAND = LazyPattern(
-    r"<command-name>(.{0,200}?)</command-name>(?:.{0,400}?<command-args>(.{0,5000}?)</command-args>)?",
+    rf"(?P<before>{_TOLD}\s{{0,99}})?<command-name>(?P<name>.{{0,200}}?)</command-name>(?P<behind>\s{{0,99}}{_TOLD})?"
+    r"(?:\s{0,99}<command-args>(?P<arguments>(?:(?!</?command-args>).)*)</command-args>)?",
     re.DOTALL,
 )
-_CLIENT = frozenset(
-    "/exit /quit /clear /compact /mcp /ide /model /help /config /login /logout /status /cost /resume /memory".split()
+CLAUDE_OWN = frozenset(
+    "access add-dir advisor agents artifacts auto-mode-setup autocompact autofix-pr background bashes branch brief btw bug cd"
+    " chrome clear cloud-plugins color compact config context copy cost daemon desktop diff doctor effort exit export extra-usage"
+    " fast feedback focus fork heapdump help hooks ide import install install-github-app install-slack-app keybindings list-agents"
+    " login logout mcp memory migrate-installer mobile model output-style passes pause-memory permissions plugin powerup"
+    " privacy-settings project quit radio rate-limit-options recap release-notes reload-plugins reload-skills remote-control"
+    " remote-env rename reset restart resume rewind sandbox scroll-speed session settings setup-bedrock setup-vertex skill-doctor"
+    " skills stats status statusline stickers stop subtask tasks teleport terminal-setup theme todos tui upgrade usage usage-credits"
+    " use-case version vim voice web-setup wellbeing workflows".split()
 )
+"""Commands that Claude Code carries out itself (types ``local`` and ``local-jsx`` in 2.1.332, and those of older versions): the
+model never sees them as a request, whatever follows the name."""
+
+_HANDED_ON = frozenset(("plan", "ultraplan", "goal"))
+"""Its own commands that hand on to the model what was typed behind them."""
 _MESSAGE = LazyPattern(r"<(command-message)>")
 _TAG = LazyPattern(r"</?(?:command-\w{1,40}|user_query|user-prompt)>")
 _INTERRUPTED = LazyPattern(r"\[Request interrupted by user[^\]\n]{0,100}\]")
@@ -189,7 +224,12 @@ def is_skill(text: str, at: int = 0) -> bool:
 def _is_written(text: str, at: int) -> bool:
     """True if all of ``text`` from ``at`` on is what a client wrote in the user's place, as its beginning tells."""
     may_be = text[at : at + 1] == "<" or text[at : at + 3] in _MAY_BE_WRITTEN
-    return may_be and (is_carried(text, at) or is_skill(text, at) or _WRITTEN.match(text, at) is not None)
+    return may_be and (
+        is_carried(text, at)
+        or is_skill(text, at)
+        or _WRITTEN.match(text, at) is not None
+        or _SHELL.match(text, at) is not None
+    )
 
 
 def spoken(text: str) -> str:
@@ -203,9 +243,9 @@ def spoken(text: str) -> str:
         return ""
     text = text[at:].partition(_TASK_END)[0].partition(_PLAN_END)[0]
     if "<" in text:
+        text = without_elements(text, opening=_NOTES)
         if "<command-name>" in text:
-            text = without_elements(text, opening=_MESSAGE)
-        text = _COMMAND.sub(_slash_command, without_elements(text, opening=_NOTES))
+            text = without_elements(_COMMAND.sub(_said_with, text), opening=_MESSAGE)
         text = _TAG.sub("", text)
     return _INTERRUPTED.sub("", text).strip()
 
@@ -229,6 +269,14 @@ def is_spoken(text: str) -> bool:
         at = _after_blanks(text, end + len(closing))
     rest = text[at : at + 1]
     return bool(spoken(text[at:])) if rest and rest in _BEGINNINGS else bool(rest)
+
+
+def attached(texts: Sequence[str]) -> range:
+    """Indices of the texts of a message that are files which the client put beside the user's words; empty for none."""
+    bare = [text.strip() if len(text) < 2 * len(_ATTACHED) else "" for text in texts]
+    if _ATTACHED not in bare or _ATTACHED_END not in bare[(start := bare.index(_ATTACHED)) :]:
+        return range(0)
+    return range(start, bare.index(_ATTACHED_END, start) + 1)
 
 
 def is_result(text: str) -> bool:
@@ -284,9 +332,46 @@ def _after_blanks(text: str, at: int) -> int:
     return blanks.end()
 
 
-def _slash_command(match: re.Match[str]) -> str:
-    name = match[1].strip()
-    arguments = (
-        (match[2] or "").strip().removeprefix(f"{name} ")
-    )  # "/plan" is recorded with its own name before what follows it
-    return "" if name in _CLIENT else f"{name} {arguments}".strip() + "\n"
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """A command of Claude Code's user, as it is recorded and sent: in tags.
+
+    Attributes:
+        typed: name and arguments, as they were typed.
+        own: the program carries it out itself, and the model is only told of it.
+        told: what is said of it stands beside it, as in all that the program writes today.
+    """
+
+    typed: str
+    own: bool
+    told: bool
+
+    @classmethod
+    def of(cls, found: re.Match[str]) -> Self:
+        """The command in a match of its pattern.
+
+        A command that the program carries out has its name first, and one that is a prompt what is said of it.
+        """
+        name = found["name"].strip()
+        # "/plan" is recorded with its own name before what follows it
+        arguments = (found["arguments"] or "").strip().removeprefix(f"{name} ")
+        plain = name.removeprefix("/")
+        if found["before"]:
+            own = plain in CLAUDE_OWN and not arguments
+        elif plain in _HANDED_ON and arguments:
+            own = False
+        else:
+            own = found["behind"] is not None or plain in CLAUDE_OWN
+        told = bool(found["before"] or found["behind"])
+        return cls(f"{name} {arguments}".strip(), own, told)
+
+
+def slash_command(text: str) -> SlashCommand | None:
+    """The command that ``text`` begins with; None without one."""
+    found = _COMMAND.match(text, _after_blanks(text, 0)) if "<command-name>" in text[:700] else None
+    return SlashCommand.of(found) if found is not None else None
+
+
+def _said_with(found: re.Match[str]) -> str:
+    command = SlashCommand.of(found)
+    return "" if command.own else f"{command.typed}\n"

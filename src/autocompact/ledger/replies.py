@@ -53,6 +53,9 @@ _BREAK = LazyPattern(r"\s*\{\s*\"status\"\s*:\s*\"interrupted_by_user\"")
 """Claude Science: the user wrote while the agent waited."""
 
 
+_UNANSWERED = "Unanswered"
+"""What OpenCode writes in the place of an answer that was not given."""
+
 _BEGINNING = 4_000
 """Characters of a result in which answers are looked for."""
 
@@ -108,6 +111,8 @@ def _answered(text: str) -> Iterator[str]:
         notes = _NOTES.search(rest, close.end() if close else 0)
         # an answer longer than what is read has no end
         answer = rest[1 : close.start() if close else None] if rest.startswith('"') else ""
+        if answer == _UNANSWERED:
+            answer = ""
         if answer or notes:
             yield _told(each[1], answer, notes=notes["notes"] if notes else "")
     if also := _ALSO.search(text):

@@ -33,7 +33,15 @@ from autocompact.core.redacted import (
     pieces,
 )
 from autocompact.core.redaction import Redacted
-from autocompact.core.spoken import REMINDER, is_carried, is_example, is_spoken, standing_words, untagged
+from autocompact.core.spoken import (
+    REMINDER,
+    attached,
+    is_carried,
+    is_example,
+    is_spoken,
+    standing_words,
+    untagged,
+)
 from autocompact.core.strides import LINE, in_lines
 from autocompact.core.text_calls import with_calls
 from autocompact.ledger.commands import is_check
@@ -155,6 +163,7 @@ def scan(
         if message.role == "system":
             found.said.append(Said(seq=message.seq, by="client", text=read.text, time=message.time))
             continue
+        files = _attached(read)
         for place, part in enumerate(read.parts):
             here = Place(index, place)
             if isinstance(part, RedactedCall):
@@ -166,7 +175,8 @@ def scan(
                 said = Said(seq=message.seq, by="reply", text=words, time=message.time)
                 _result(found, part, said=said, call=call)
             elif isinstance(part, RedactedText):
-                _texts(found, _said(read, edited(part.text, _without_tags), time=message.time))
+                words = edited(part.text, _without_tags)
+                _texts(found, _said(read, words, time=message.time, attached=place in files))
             elif isinstance(part, RedactedReasoning) and part.text:
                 _speak(found, part.text, seq=message.seq, voice="reasoning")
                 found.sightings.add(Piece(seq=message.seq, source="reasoning", text=part.text))
@@ -206,14 +216,23 @@ def _without_tags(text: str) -> str:
     return _THINKING.sub("", text) if "think" in text else text
 
 
-def _said(message: RedactedMessage, text: Redacted, *, time: str) -> Iterator[Said]:
+def _attached(message: RedactedMessage) -> range:
+    """Places of the parts that are files beside the user's words."""
+    if message.role != "user" or len(message.parts) < 2:
+        return range(0)
+    return attached([part.text if isinstance(part, RedactedText) else "" for part in message.parts])
+
+
+def _said(message: RedactedMessage, text: Redacted, *, time: str, attached: bool) -> Iterator[Said]:
     """Who says a text: an order of a lead agent may stand in the user's place, or in a note of the program.
 
-    The instruction blocks that a client puts before the user's words are the program's.
+    The instruction blocks that a client puts before the user's words are the program's, and so is what it ``attached``.
     """
     said = partial(Said, seq=message.seq, time=time)
     if message.role == "assistant":
         yield said(by="assistant", text=text)
+    elif attached:
+        yield said(by="program", text=text)
     elif orders := edited(text, ordered):
         yield said(by="lead", text=orders)
     elif is_carried(text):

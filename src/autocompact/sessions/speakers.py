@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from autocompact.core.patterns import LazyPattern
+from autocompact.core.spoken import CLAUDE_OWN, slash_command
 
 Speaker: TypeAlias = Literal["person", "program", "lead"]
 """``lead``: an agent that gives this one its orders. It is not the person, so readers mark it as synthetic."""
@@ -28,21 +29,6 @@ _CLAUDE_PROGRAM = LazyPattern(
     r"|This session is being continued from a previous conversation)"
 )
 _CLAUDE_LEAD = LazyPattern(r"\s*<(?:teammate-message|cross-session-message)\b")
-_CLAUDE_COMMAND = LazyPattern(
-    r"\s*(?:<command-message>.{0,400}?</command-message>\s*<command-name>/?([\w:.-]{1,200})</command-name>"
-    r"|<command-name>/?(plan|ultraplan|goal)</command-name>\s*<command-message>.{0,400}?</command-message>\s*(?=<command-args>\s*(?!</command-args>)\S))",
-    re.DOTALL,
-)
-"""A command with its name first is one of the program's own: three of them hand on to the model what was typed behind them."""
-_CLAUDE_ARGUMENTS = LazyPattern(r"<command-args>(.*?)</command-args>", re.DOTALL)
-# Commands that Claude Code carries out itself: the model never sees them as a request, whatever follows the name.
-_CLAUDE_OWN = frozenset(
-    "add-dir agents bashes bug clear color compact config context copy cost doctor effort exit export extra-usage fast"
-    " feedback fork help hooks ide install-github-app install-slack-app keybindings login logout mcp memory migrate-installer"
-    " mobile model output-style passes permissions plugin privacy-settings quit reload-plugins remote-env rename reset resume"
-    " rewind sandbox settings skills stats status statusline stickers tasks terminal-setup theme todos upgrade usage vim"
-    " voice".split()
-)
 _COMMAND_NAME = LazyPattern(r"\s*/([\w:.-]{1,200})(?:\s|\Z)")
 _PERSONS_ORIGINS = frozenset({"", "human", "user", "channel"})
 _LEADS_ORIGINS = frozenset({"peer", "teammate", "coordinator", "lead"})
@@ -93,9 +79,9 @@ def claude_speaker(text: str, *, queued: bool = False, origin: str = "", mode: s
         return "lead"
     if origin not in _PERSONS_ORIGINS or mode not in ("", "prompt"):
         return "program"
-    command = _CLAUDE_COMMAND.match(text)
-    if command is not None:
-        return "program" if (command[1] or command[2]) in _CLAUDE_OWN else "person"
+    command = slash_command(text)
+    if command is not None and command.told:
+        return "program" if command.own else "person"
     if _CLAUDE_PROGRAM.match(text) or (queued and (is_notice(text) or is_own_command(text))):
         return "program"
     return "person"
@@ -103,12 +89,8 @@ def claude_speaker(text: str, *, queued: bool = False, origin: str = "", mode: s
 
 def typed(text: str) -> str:
     """A text of a Claude Code session as it was typed: a slash command is recorded in tags, with what was written behind it."""
-    command = _CLAUDE_COMMAND.match(text)
-    if command is None:
-        return text
-    said = _CLAUDE_ARGUMENTS.search(text, command.end())
-    name = f"/{command[1] or command[2]}"
-    return f"{name} {said[1].strip().removeprefix(f'{name} ') if said else ''}".strip()
+    command = slash_command(text)
+    return text if command is None or not command.told else command.typed
 
 
 def is_notice(text: str) -> bool:
@@ -127,7 +109,7 @@ def is_own_command(text: str) -> bool:
     command = _COMMAND_NAME.match(text)
     if command is None:
         return False
-    return command[1] in _CLAUDE_OWN or len(text.split()) == 1
+    return command[1] in CLAUDE_OWN or len(text.split()) == 1
 
 
 def codex_speaker(text: str) -> Speaker:
