@@ -523,3 +523,115 @@ async def test_a_word_that_is_common_in_a_tenant_is_found_without_reading_the_ot
             return found, int(connection.execute(fetched).get)
 
         assert await store.reading(read, tenant="team 1") == (200, 200)
+
+
+async def test_the_newest_passages_of_a_tenant_are_found_without_those_of_others_between_them(
+    cluster: Cluster, database: str
+) -> None:
+    """All tenants' were gone through between two ids, and all of the tenant's conversations for the last few of them."""
+    said, tables = "invoice " * 200, ("passages", "conversations")
+    async with PostgresStore(database) as store:
+        for number in range(12):
+            key = Key(conversation=f"talk {number}", namespace=f"team {number % 2}")
+            await store.append(key, [text_message(seq, "user", said) for seq in range(1, 101)], after=0)
+        cluster.sql(
+            """INSERT INTO autocompact.conversations (id, namespace, name, created, updated, passages) OVERRIDING SYSTEM VALUE
+            SELECT -n, 'team 1', 'old ' || n, '', '', 1 FROM generate_series(1, 2000) AS n""",
+            database=database,
+        )
+        cluster.sql("VACUUM ANALYZE autocompact.passages, autocompact.conversations", database=database)
+
+        def read(connection: PostgresConnection) -> tuple[int, int, int]:
+            asked = "SELECT count(*) FROM autocompact.newest_in_tenant(ARRAY['invoic'], 150, 100, 500, false)"
+            # the server may not have told yet what the connection's transactions of before have read
+            before = [fetched(connection, table) for table in tables]
+            found = connection.execute(asked).get
+            passages, talks = (
+                fetched(connection, table) - there for table, there in zip(tables, before, strict=True)
+            )
+            return found, passages, talks
+
+        def fetched(connection: PostgresConnection, table: str) -> int:
+            # those that an index leads to count as the index's, those of a bitmap as the table's
+            asked = """SELECT pg_stat_get_xact_tuples_fetched(%(table)s::regclass) + coalesce(sum(
+                pg_stat_get_xact_tuples_fetched(indexrelid)), 0) FROM pg_index WHERE indrelid = %(table)s::regclass"""
+            return int(connection.execute(asked, {"table": f"autocompact.{table}"}).get)
+
+        found, passages, conversations = await store.reading(read, tenant="team 1")
+        assert (found, passages) == (200, 200)
+        assert conversations < 100
+
+
+async def test_where_few_of_the_newest_passages_hold_all_words_the_older_ones_are_looked_at(
+    database: str,
+) -> None:
+    def read(connection: PostgresConnection) -> list[int]:
+        asked = "SELECT * FROM autocompact.newest_in_tenant(ARRAY['red', 'blue'], 10, 3, 500, true)"
+        return [id & 0xFFFFFF for (id,) in connection.execute(asked)]
+
+    async with PostgresStore(database) as store:
+        said = ["red blue"] * 5 + ["red"] * 50
+        log = [text_message(seq, "user", text) for seq, text in enumerate(said, 1)]
+        await store.append(KEY, log, after=0)
+        assert await store.reading(read, tenant=KEY.namespace) == [5, 4, 3, 2, 1]
+        assert await store.reading(read, tenant="nobody's") == []
+
+
+@pytest.mark.parametrize("every", [1, 2, 9])
+async def test_reading_the_newest_passages_finds_those_that_the_index_does(database: str, every: int) -> None:
+    """Whether many of them hold the words, so that it comes to its end, or few."""
+
+    def read(connection: PostgresConnection) -> tuple[list[int], list[int]]:
+        asked = "SELECT * FROM autocompact.newest_in_tenant(ARRAY['red', 'blue'], 1000, 100, 100, %s)"
+        by_reading, by_index = (
+            [id for (id,) in connection.execute(asked, (reads,))] for reads in (True, False)
+        )
+        return by_reading, by_index
+
+    async with PostgresStore(database) as store:
+        for number in range(3):
+            key = Key(conversation=f"talk {number}", namespace="team")
+            log = [text_message(n, "user", f"red{' blue' * (n % every == 0)}") for n in range(1, 401)]
+            await store.append(key, log, after=0)
+        by_reading, by_index = await store.reading(read, tenant="team")
+        assert by_reading == by_index
+        assert len(by_index) == 100
+
+
+async def test_what_the_planner_knows_to_be_common_in_a_tenant_is_told_to_nobody_else(
+    cluster: Cluster, database: str
+) -> None:
+    def known(connection: PostgresConnection) -> list[str]:
+        return [term for (term,) in connection.execute("SELECT * FROM autocompact.common_terms(301)")]
+
+    async with PostgresStore(database) as store:
+        for word in ("red", "blue"):
+            log = [text_message(seq, "user", f"{word} {seq}") for seq in range(1, 1301)]
+            await store.append(Key(conversation="talk", namespace=f"{word} team"), log, after=0)
+        cluster.sql("VACUUM ANALYZE autocompact.passages", database=database)
+        assert await store.reading(known, tenant="red team") == ["red"]
+        assert await store.reading(known, tenant="nobody's") == []
+        index, anew = PostgresIndex(store, large=1), PostgresIndex(store)
+        for query in ("red", "red 77", "blue"):
+            found = await index.search("red team", query, k=5)
+            assert found == await anew.search("red team", query, k=5)
+            assert bool(found) == (query != "blue")
+
+
+async def test_what_is_remembered_of_a_large_tenant_hides_nothing_that_is_new(database: str) -> None:
+    async with PostgresStore(database) as store:
+        index, anew = PostgresIndex(store, large=1), PostgresIndex(store)
+        words = [f"the invoice of customer {number}" for number in range(400)]
+        log = [text_message(seq, "user", text) for seq, text in enumerate(words, 1)]
+        await store.append(KEY, log, after=0)
+        for query in ("invoice", "invoice customer 77", "customer of the invoice", "nothing there"):
+            # the second time with what was found out the first time
+            for _ in range(2):
+                found = [hit.seq for hit in await index.search(KEY.namespace, query, k=5)]
+                assert found == [hit.seq for hit in await anew.search(KEY.namespace, query, k=5)]
+        await store.append(KEY, [text_message(401, "user", "the invoice of zebra")], after=400)
+        for query in ("zebra", "zebra invoice"):
+            assert [hit.seq for hit in await index.search(KEY.namespace, query, k=1)] == [401]
+        assert 401 in [hit.seq for hit in await index.search(KEY.namespace, "invoice", k=100)]
+        await store.delete(KEY)
+        assert await index.search(KEY.namespace, "invoice", k=5) == ()

@@ -81,6 +81,7 @@ class PostgresStore(TableStore[PostgresConnection]):
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="autocompact-postgres")
         self._opening = threading.Lock()
         self._is_open = False
+        self._index = PostgresIndex(self)
 
     @property
     def url(self) -> ServerUrl:
@@ -95,7 +96,7 @@ class PostgresStore(TableStore[PostgresConnection]):
     @property
     def index(self) -> PostgresIndex:
         """See `TableStore.index`."""
-        return PostgresIndex(self)
+        return self._index
 
     async def aclose(self) -> None:
         """See `Store.aclose`."""

@@ -10,6 +10,7 @@ of the likeliest passages are read (``sql/postgres/migrations/0005_search.sql``)
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +35,19 @@ BUDGET = 300
 """As `autocompact.stores.bounded_search.BUDGET`, of a table that a place is looked up in for each: fewer, for as much time."""
 
 RECENT = 1_500
-"""Newest passages of a tenant, among which terms that are all common are looked for first."""
+"""Newest passages, among which terms that are all common are looked for first."""
+
+LARGE = 5_000
+"""Passages of a tenant from which on their number is remembered, as is which terms are common: a hundred more would not change them."""
+
+LONG = 20_000
+"""Passages of a tenant from which on reading some hundred of its newest takes less than the posting lists of common terms."""
+
+REMEMBERED_SECONDS = 300.0
+"""How long that holds."""
+
+_MOST_REMEMBERED = 2_000
+"""Tenants of which it is remembered at most, and terms of each."""
 
 _LAST = (1 << 63) - 1
 
@@ -79,11 +92,38 @@ class PostgresIndexer:
         _Tables(connection).run("delete_passages", first=first, last=last)
 
 
-class PostgresIndex:
-    """Implements `Index` on the database of a store that keeps one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tenant:
+    """What is remembered of a large tenant for a while.
 
-    def __init__(self, store: PostgresReader) -> None:
+    Attributes:
+        total: passages of it.
+        until: when it has to be found out anew, by the monotonic clock.
+        common: terms that more than `BUDGET` of them hold.
+    """
+
+    total: int
+    until: float
+    common: set[str] = field(default_factory=set[str])
+
+    def note(self, counts: Mapping[str, int]) -> None:
+        """Remember the terms that are common, of counts up to one more than `BUDGET`."""
+        if len(self.common) < _MOST_REMEMBERED:
+            self.common.update(term for term, count in counts.items() if count > BUDGET)
+
+
+class PostgresIndex:
+    """Implements `Index` on the database of a store that keeps one.
+
+    Args:
+        store: the one.
+        large: see `LARGE`.
+    """
+
+    def __init__(self, store: PostgresReader, *, large: int = LARGE) -> None:
         self._store = store
+        self._large = large
+        self._tenants: dict[str, _Tenant] = {}
 
     async def search(
         self,
@@ -99,10 +139,43 @@ class PostgresIndex:
 
         def work(connection: PostgresConnection) -> tuple[Hit, ...]:
             tables = _Tables(connection)
-            held = _passages(tables, query, namespace=namespace, conversation=conversation)
+            held = (
+                self._of_tenant(tables, namespace, is_open=admit is None and kinds is None)
+                if conversation is None
+                else _of_conversation(tables, query, key=Key(conversation=conversation, namespace=namespace))
+            )
             return () if held is None else find(held, query, k=k, admit=admit, kinds=kinds)
 
         return await self._store.reading(work, tenant=namespace)
+
+    def _of_tenant(self, tables: _Tables, namespace: str, *, is_open: bool) -> Passages | None:
+        """The passages of a tenant; None where nothing was ever indexed.
+
+        Args:
+            tables: on the connection of this search.
+            namespace: of the tenant.
+            is_open: whatever it finds is admitted.
+        """
+        tenant = self._tenants.get(namespace)
+        if tenant is None or tenant.until < time.monotonic():
+            total = tables.run("passages_of", name=namespace).get
+            tenant = _Tenant(total=total, until=time.monotonic() + REMEMBERED_SECONDS)
+            if total >= self._large:
+                # any thread may do so, also two at once: what is lost is only asked again
+                if len(self._tenants) >= _MOST_REMEMBERED:
+                    self._tenants.clear()
+                tenant.common.update(term for (term,) in tables.run("common_terms", most=BUDGET + 1))
+                self._tenants[namespace] = tenant
+        if not tenant.total:
+            return None
+        return _Scope(
+            tables=tables,
+            namespace=namespace,
+            conversation=None,
+            total=tenant.total,
+            tenant=tenant,
+            is_open=is_open,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,13 +186,42 @@ class _Row:
         id: its number.
         passage: where it stands.
         name: of its conversation.
-        places: by term, positions in it; only of terms that were asked for and stand there.
+        words: its terms in their order, each with the namespace's number in front.
     """
 
     id: int
     passage: Passage
     name: str
-    places: Mapping[str, Sequence[int]]
+    words: str
+
+    @property
+    def number(self) -> str:
+        """What every term has in front; the same in all that a transaction sees."""
+        return self.words[: self.words.index("_") + 1]
+
+    def places(self, asked: Mapping[str, str]) -> dict[str, list[int]]:
+        """Positions of the terms that stand there.
+
+        Args:
+            asked: terms by the words that stand for them.
+        """
+        found: dict[str, list[int]] = defaultdict(list)
+        for position, word in enumerate(self.words.split(" ")):
+            if word in asked:
+                found[asked[word]].append(position)
+        return found
+
+    def places_of(self, term: str) -> list[int]:
+        """Positions of one term, which for a few that stand there a few times is quicker."""
+        line, word = f" {self.words} ", f" {self.number}{term} "
+        found: list[int] = []
+        position, since, at = 0, 0, line.find(word)
+        while at >= 0:
+            position += line.count(" ", since, at)
+            found.append(position)
+            # the space behind a word is the one before the next
+            since, at = at, line.find(word, at + 1)
+        return found
 
 
 class _Tables:
@@ -132,20 +234,11 @@ class _Tables:
     def run(self, query: str, **values: Value | Sequence[Value]) -> Rows:
         return self.connection.execute(self.sql[query], values)
 
-    def read(self, ids: Iterable[int], terms: Collection[str]) -> Iterator[_Row]:
-        """Yield passages and where in them the terms stand."""
+    def read(self, ids: Iterable[int]) -> Iterator[_Row]:
+        """Yield passages."""
         wanted = list(ids)
-        asked: dict[str, str] = {}
         for *columns, name, words in self.run("read_passages", ids=wanted) if wanted else ():
-            if not asked:
-                # every word has the namespace's number in front, the same in all that a transaction sees
-                number = words[: words.index("_") + 1]
-                asked = {f"{number}{term}": term for term in terms}
-            places: dict[str, list[int]] = defaultdict(list)
-            for position, word in enumerate(words.split(" ")):
-                if word in asked:
-                    places[asked[word]].append(position)
-            yield _Row(id=columns[0], passage=passage_of(tuple(columns)), name=name, places=places)
+            yield _Row(id=columns[0], passage=passage_of(tuple(columns)), name=name, words=words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +255,8 @@ class _Scope:
         postings: by term, where it stands in each passage: `ONCE` until the passage is read.
         held: passages that were read.
         rare: by term, ids of the passages that hold it, of terms that were counted to their end.
+        tenant: what is known of it; None for one conversation.
+        is_open: whatever is found is admitted, so that of passages that count the same the newest of the shortlist are enough.
     """
 
     tables: _Tables
@@ -173,6 +268,8 @@ class _Scope:
     postings: dict[str, dict[int, Sequence[int]]] = field(default_factory=dict[str, dict[int, Sequence[int]]])
     held: dict[int, Passage] = field(default_factory=dict[int, Passage])
     rare: dict[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
+    tenant: _Tenant | None = None
+    is_open: bool = False
 
     @property
     def ids(self) -> tuple[int, int]:
@@ -185,18 +282,24 @@ class _Scope:
 
     def count(self, terms: Sequence[str], *, most: int) -> list[int]:
         """See `Passages.count`."""
-        asked, (first, last) = list(terms), self.ids
-        found = (
-            self.tables.run("find_in_tenant", terms=asked, most=most)
-            if self.conversation is None
-            else self.tables.run("find_between", terms=asked, first=first, last=last, most=most)
-        )
-        counts: list[int] = []
+        counts = dict.fromkeys(terms, most)
+        if self.tenant is None:
+            first, last = self.ids
+            asked = list(terms)
+            found = self.tables.run("find_between", terms=asked, first=first, last=last, most=most)
+        elif asked := [term for term in terms if term not in self.tenant.common]:
+            # what is common is known of a large one
+            query = "find_uncommon" if self.tenant.common else "find_in_tenant"
+            found = self.tables.run(query, terms=asked, most=most)
+        else:
+            found = ()
         for term, (count, ids) in zip(asked, found, strict=True):
-            counts.append(count)
+            counts[term] = count
             if ids is not None:
                 self.rare[term] = ids
-        return counts
+        if self.tenant is not None:
+            self.tenant.note(counts)
+        return list(counts.values())
 
     def places(self, asked: Sequence[Asked]) -> list[dict[int, Sequence[int]]]:
         """See `Passages.places`; all that are asked for at once differ in their terms alone."""
@@ -226,28 +329,41 @@ class _Scope:
 
     def _newest(self, terms: Sequence[str], *, most: int) -> list[int]:
         """Ids of the newest passages that hold all terms."""
+        if self.conversation is None:
+            # all of them hold the terms, and count the same until they are read
+            few = self.is_open and self.total >= LONG
+            rows = self.tables.run(
+                "newest_in_tenant",
+                terms=list(terms),
+                recent=RECENT,
+                enough=SHORTLIST,
+                most=SHORTLIST if few else most,
+                reads=few,
+            )
+            return [id for (id,) in rows]
         first, last = self.ids
         # of a common word the last passages hold enough, and all others need not be looked at
-        for begin in (self._recent(), first):
+        for begin in (row_id(self.conversation, max(1, self.total - RECENT)), first):
             rows = self.tables.run("newest_with", terms=list(terms), first=begin, last=last, most=most)
             found = [id for (id,) in rows]
             if len(found) >= SHORTLIST:
                 break
         return found
 
-    def _recent(self) -> int:
-        """The id from which on there are `RECENT` passages or a few more."""
-        if self.conversation is not None:
-            return row_id(self.conversation, max(1, self.total - RECENT))
-        newest = self.tables.run("newest_conversation", name=self.namespace, passages=RECENT).get
-        return row_id(newest, 1)
-
     def fill_in(self, ids: Iterable[int]) -> None:
         """See `Passages.fill_in`."""
-        for row in self.tables.read([id for id in ids if id not in self.held], self.postings):
+        asked: dict[str, str] = {}
+        for row in self.tables.read([id for id in ids if id not in self.held]):
             self.held[row.id] = row.passage
             self.keys[place(row.id)[0]] = Key(conversation=row.name, namespace=self.namespace)
-            for term, here in row.places.items():
+            if self.rare:
+                # most terms stand in few of them, and seldom
+                for term, numbers in self.postings.items():
+                    if row.id in numbers:
+                        numbers[row.id] = row.places_of(term) or ONCE
+                continue
+            asked = asked or {row.number + term: term for term in self.postings}
+            for term, here in row.places(asked).items():
                 if row.id in self.postings[term]:
                     self.postings[term][row.id] = here
 
@@ -270,9 +386,11 @@ class _Small:
         self._postings: dict[str, dict[int, Sequence[int]]] = {term: {} for term in terms}
         self._passages: dict[int, Passage] = {}
         first = row_id(conversation, 1)
-        for row in tables.read(range(first, first + total), self._postings):
+        asked: dict[str, str] = {}
+        for row in tables.read(range(first, first + total)):
             self._passages[row.id] = row.passage
-            for term, here in row.places.items():
+            asked = asked or {row.number + term: term for term in terms}
+            for term, here in row.places(asked).items():
                 self._postings[term][row.id] = here
 
     def key(self, conversation: int) -> Key:
@@ -303,15 +421,11 @@ class _Small:
         return {id: self._passages[id] for id in ids}
 
 
-def _passages(tables: _Tables, query: str, *, namespace: str, conversation: str | None) -> Passages | None:
-    """The passages of a search for ``query``; None where nothing was ever indexed."""
-    if conversation is None:
-        total = tables.run("passages_of", name=namespace).get
-        return _Scope(tables=tables, namespace=namespace, conversation=None, total=total) if total else None
-    id, total = tables.run("conversation", namespace=namespace, name=conversation).get or (0, 0)
+def _of_conversation(tables: _Tables, query: str, *, key: Key) -> Passages | None:
+    """The passages of a conversation for a search for ``query``; None where nothing was ever indexed."""
+    id, total = tables.run("conversation", namespace=key.namespace, name=key.conversation).get or (0, 0)
     if not total:
         return None
     if total > SMALL:
-        return _Scope(tables=tables, namespace=namespace, conversation=id, total=total)
-    key = Key(conversation=conversation, namespace=namespace)
+        return _Scope(tables=tables, namespace=key.namespace, conversation=id, total=total)
     return _Small(tables, parse_query(query).terms, conversation=id, key=key, total=total)

@@ -117,8 +117,11 @@ class PostgresConnection:
         /,
     ) -> Rows:
         """See `Statements.execute`; all rows come at once."""
-        # The statements come from our own files; psycopg wants to see that they are literals.
-        cursor = self._connection.execute(cast("LiteralString", statements), bindings)
+        # The statements come from our own files; psycopg wants to see that they are literals. What they return comes as the server has it:
+        # as text, a message's bytes are twice as many, and have to be read. Only a script, of several statements, has to do with that.
+        cursor = self._connection.execute(
+            cast("LiteralString", statements), bindings, binary=bindings is not None
+        )
         return Rows(cursor.fetchall() if cursor.description is not None else [])
 
     def executemany(self, statements: str, sequenceofbindings: Iterable[Bindings], /) -> Rows:

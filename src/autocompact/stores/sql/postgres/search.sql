@@ -28,16 +28,17 @@ UPDATE autocompact.conversations SET passages = passages + %(more)s WHERE id = %
 -- name: delete_passages
 DELETE FROM autocompact.passages WHERE id BETWEEN %(first)s AND %(last)s;
 
--- name: newest_conversation
-SELECT coalesce((
-    -- the sums are made as they are asked for, so that it ends with the first that is large enough
-    SELECT id FROM (
-        SELECT id, sum(passages) OVER (ORDER BY id DESC) AS newer FROM autocompact.conversations WHERE namespace = %(name)s
-    ) AS held WHERE newer >= %(passages)s ORDER BY id DESC LIMIT 1
-), 0);
+-- name: newest_in_tenant
+SELECT * FROM autocompact.newest_in_tenant(%(terms)s::text[], %(recent)s, %(enough)s, %(most)s, %(reads)s);
 
 -- name: find_in_tenant
 SELECT held, ids FROM autocompact.find_in_tenant(%(terms)s::text[], %(most)s);
+
+-- name: common_terms
+SELECT * FROM autocompact.common_terms(%(most)s);
+
+-- name: find_uncommon
+SELECT held, ids FROM autocompact.find_uncommon(%(terms)s::text[], %(most)s);
 
 -- name: find_between
 SELECT held, ids FROM autocompact.find_between(%(terms)s::text[], %(first)s, %(last)s, %(most)s);
