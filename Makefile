@@ -76,7 +76,7 @@ postgres:  ## Install PostgreSQL and PgBouncer, for the tests of the store on a 
 		|| { apt-get update -qq && mkdir -p /etc/postgresql-common && { grep -qs '^create_main_cluster' /etc/postgresql-common/createcluster.conf \
 		|| echo 'create_main_cluster = false' >>/etc/postgresql-common/createcluster.conf; } \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Options::=--force-confold postgresql pgbouncer >/dev/null; } \
-		|| { echo 'the tests of the store on PostgreSQL need initdb and pgbouncer: install them, then run this again' >&2; exit 1; }
+		|| { echo 'the tests of the store on PostgreSQL need initdb and pgbouncer: install them (without root: the folder pgserver/pginstall/bin of the wheel pgserver on the path), then run this again' >&2; exit 1; }
 
 test-real: $(SYNCED)  ## Run the gateway before a real model server; compiles llama.cpp the first time
 	$(BIN)/python tools/real_server.py

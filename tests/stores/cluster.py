@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
@@ -40,7 +41,7 @@ _SETTINGS = {
 
 
 def programs() -> Path:
-    """The folder of ``initdb`` and ``postgres``.
+    """The folder of ``initdb`` and ``postgres``: on the path, Debian's, or that of the wheel ``pgserver``, which needs no root.
 
     Raises:
         FileNotFoundError: PostgreSQL is not installed; `make postgres` installs it.
@@ -50,8 +51,10 @@ def programs() -> Path:
     for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: -int(path.parent.name)):
         if (folder / "initdb").exists():
             return folder
+    if wheel := find_spec("pgserver"):
+        return Path(str(wheel.origin)).parent / "pginstall" / "bin"
     raise FileNotFoundError(
-        "the tests of the store on PostgreSQL need its server: `make postgres` installs it"
+        "the tests of the store on PostgreSQL need its server: `make postgres` installs it, or `pip install pgserver` without root"
     )
 
 
