@@ -179,17 +179,17 @@ def test_a_path_in_the_users_words_or_in_code_stays_whole() -> None:
     changes = [
         _entry(
             "change",
-            'edited — `OUT = "/work/application/old"` → `OUT = "/work/application/out"`',
-            key="/work/application/plot.py",
+            'edited — `OUT = "/data/application/old"` → `OUT = "/data/application/out"`',
+            key="/data/application/plot.py",
             seq=4,
         ),
-        _entry("change", "edited — + draw()", key="/work/application/draw.py", seq=5),
+        _entry("change", "edited — + draw()", key="/data/application/draw.py", seq=5),
     ]
-    asked = _entry("request", "Write to `/work/application/out`.", seq=1)
+    asked = _entry("request", "Write to `/data/application/out`.", seq=1)
     text = _told(asked, *changes)
-    assert "Write to `/work/application/out`." in text
+    assert "Write to `/data/application/out`." in text
     assert (
-        '- plot.py — edited — `OUT = "/work/application/old"` → `OUT = "/work/application/out"` [m4]' in text
+        '- plot.py — edited — `OUT = "/data/application/old"` → `OUT = "/data/application/out"` [m4]' in text
     )
 
 
