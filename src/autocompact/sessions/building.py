@@ -150,6 +150,11 @@ def iso_time(seconds: float | None) -> str:
         return ""
 
 
+def not_exported(name: str) -> str:
+    """A note in the place of a file of which an export has the name alone."""
+    return f"{name}: attached; the export does not hold it"
+
+
 def kind_of(fields: Mapping[str, msgspec.Raw]) -> str:
     """The ``type`` of a line, "" if it has none that is a string."""
     return string(fields.get("type", b""))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from autocompact.core.messages import Part, Reasoning, Text, ToolCall, ToolResult
-from autocompact.sessions.building import Log, as_text, off_branch
+from autocompact.sessions.building import Log, as_text, not_exported, off_branch
 from autocompact.sessions.exports import last_used
 from autocompact.sessions.session import Session, Skipped
 
@@ -40,6 +40,7 @@ class _Message(msgspec.Struct):
     content: list[_Block] | None = None
     created_at: str | None = None
     attachments: list[_Attachment] | None = None
+    files: list[_Attachment] | None = None
     parent_message_uuid: str | None = None
 
 
@@ -114,6 +115,9 @@ class _Reader:
             for each in message.attachments or ()
             if each.extracted_content
         ]
+        told = {each.file_name for each in message.attachments or () if each.extracted_content}
+        names = [each.file_name for each in message.files or () if each.file_name not in told]
+        files += [Text(text=not_exported(name)) for name in names if name]
         words = [Text(text=block.text) for block in message.content or () if block.text]
         parts = words or ([Text(text=message.text)] if message.text else [])
         self.log.add("user", files, line=1, synthetic=True, time=time)
@@ -146,6 +150,8 @@ class _Reader:
 
 def _result_text(content: msgspec.Raw) -> str:
     try:
-        return "\n".join(block.text for block in _blocks(content) if block.text)
+        texts = [block.text for block in _blocks(content) if block.text]
     except msgspec.DecodeError:
         return as_text(content)
+    # a file that was made is told by its path alone, in a block without a text
+    return "\n".join(texts) or (as_text(content) if bytes(content) != b"[]" else "")

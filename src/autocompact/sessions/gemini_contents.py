@@ -1,6 +1,6 @@
-"""The ``contents`` of Google's API: turns of the roles user and model, made of parts. Requests, and Qwen Code's lines.
+"""The ``contents`` of Google's API: turns of the roles user and model, made of parts.
 
-Calls often have no id: each then gets one of its name and number, and an answer belongs to the oldest call of its
+They stand in requests, in what Gemini CLI's ``/chat save`` writes, and in Qwen Code's lines. Calls often have no id: each then gets one of its name and number, and an answer belongs to the oldest call of its
 name that is still open.
 """
 
@@ -33,6 +33,7 @@ class _Answer(msgspec.Struct):
     name: str = ""
     id: str | None = None
     response: msgspec.Raw = msgspec.Raw(b"")
+    parts: list[ContentPart] | None = None
 
 
 class _Outcome(msgspec.Struct):
@@ -154,10 +155,7 @@ class Turns:
             yield self._call(_Call(name=_CODE, args=msgspec.Raw(asked)))
         elif part.text:
             yield Reasoning(text=part.text) if part.thought else Text(text=part.text)
-        for data in (part.inline_data, part.file_data):
-            if data is not None:
-                kind = Image if data.mime_type.startswith("image/") else Document
-                yield kind(media_type=data.mime_type, data=data.data, url=data.file_uri)
+        yield from _media(part)
 
     def _call(self, call: _Call) -> ToolCall:
         self._calls += 1
@@ -175,7 +173,15 @@ class Turns:
         except msgspec.DecodeError:
             outcome = _Outcome()
         text = as_text(outcome.output) or as_text(outcome.error) or as_text(answer.response)
-        return ToolResult(call_id=id, text=text, is_error=bool(as_text(outcome.error)))
+        media = tuple(shown for part in answer.parts or () for shown in _media(part))
+        return ToolResult(call_id=id, text=text, is_error=bool(as_text(outcome.error)), media=media)
+
+
+def _media(part: ContentPart) -> Iterable[Image | Document]:
+    for data in (part.inline_data, part.file_data):
+        if data is not None:
+            kind = Image if data.mime_type.startswith("image/") else Document
+            yield kind(media_type=data.mime_type, data=data.data, url=data.file_uri)
 
 
 _SNAKE = re.compile(
@@ -220,16 +226,23 @@ def is_content(fields: Mapping[str, msgspec.Raw]) -> bool:
 
 
 def matches(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """True if an object is a request with ``contents``, or a turn of such a list."""
+    """True if an object is a request with ``contents``, what Gemini CLI saved, or a turn of such a list."""
     try:
         turns = _objects(fields.get("contents", b""))
     except msgspec.DecodeError:
-        return is_content(fields)
+        return is_content(fields) or _is_saved(fields)
     return any("parts" in turn for turn in turns[:1])
 
 
+def _is_saved(fields: Mapping[str, msgspec.Raw]) -> bool:
+    try:
+        return any(map(is_content, _objects(fields.get("history", b""))[:1]))
+    except msgspec.DecodeError:
+        return False
+
+
 def read(lines: Iterable[bytes]) -> Session:
-    """Read a request, or a list of turns.
+    """Read a request, what Gemini CLI saved, or a list of turns.
 
     Raises:
         msgspec.DecodeError: the document as a whole has another shape.
@@ -239,6 +252,8 @@ def read(lines: Iterable[bytes]) -> Session:
         request = _Request(contents=_items(document))
     else:
         fields = _fields(document)
+        if _is_saved(fields):
+            fields["contents"] = fields["history"]
         if "system_instruction" in fields:
             fields["systemInstruction"] = fields["system_instruction"]
         request = _request(msgspec.json.encode(fields))

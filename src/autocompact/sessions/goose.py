@@ -25,6 +25,7 @@ class _Value(msgspec.Struct, rename="camel"):
     name: str = ""
     arguments: msgspec.Raw = msgspec.Raw(b"{}")
     content: list[_Piece] | None = None
+    structured_content: msgspec.Raw = msgspec.Raw(b"")
     is_error: bool | None = None
 
 
@@ -39,6 +40,13 @@ class _Resource(msgspec.Struct):
     text: str | None = None
 
 
+class _Action(msgspec.Struct):
+    """What goose asks of the person beside the conversation, or is answered."""
+
+    message: str | None = None
+    user_data: msgspec.Raw = msgspec.Raw(b"")
+
+
 class _Annotations(msgspec.Struct):
     audience: list[str] | None = None
 
@@ -48,7 +56,9 @@ class _Piece(msgspec.Struct, rename="camel"):
     text: str | None = None
     thinking: str | None = None
     id: str | None = None
-    data: str | None = None
+    data: msgspec.Raw = msgspec.Raw(b"")
+    uri: str | None = None
+    name: str | None = None
     mime_type: str | None = None
     resource: _Resource | None = None
     annotations: _Annotations | None = None
@@ -79,6 +89,7 @@ class _Head(msgspec.Struct):
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _head = msgspec.json.Decoder(_Head).decode
 _message = msgspec.json.Decoder(_Message).decode
+_action = msgspec.json.Decoder(_Action).decode
 _value = msgspec.json.Decoder(_Value).decode
 _pieces = msgspec.json.Decoder(list[_Piece]).decode
 
@@ -218,14 +229,32 @@ def _part(piece: _Piece) -> Iterable[Part]:
         case "thinking" if piece.thinking:
             yield Reasoning(text=piece.thinking)
         case "image" if piece.data:
-            yield Image(media_type=piece.mime_type or "", data=piece.data)
+            yield Image(media_type=piece.mime_type or "", data=string(piece.data))
+        case "resource_link" if piece.uri:
+            yield Text(text=f"{piece.name or ''} {piece.uri}".strip())
+        case "actionRequired" if said := _asked(_action(piece.data)):
+            yield Text(text=said)
         case "resource" if piece.resource is not None:
             yield Text(text=piece.resource.text or piece.resource.uri)
-        case "toolRequest":
-            call = _value((piece.tool_call or _Outcome()).value)
-            yield ToolCall(id=piece.id or "", name=call.name, arguments=as_text(call.arguments))
+        case "toolRequest" | "frontendToolRequest":
+            yield _call(piece)
         case _:
             pass
+
+
+def _asked(action: _Action) -> str:
+    """The question of a form, or what the person filled in; "" for the approval of a call."""
+    return as_text(action.user_data) or action.message or ""
+
+
+def _call(piece: _Piece) -> ToolCall:
+    """A call; one that goose could not read has the reason in the place of its name and arguments."""
+    outcome = piece.tool_call or _Outcome()
+    if outcome.status == "error":
+        reason = msgspec.json.encode({"error": as_text(outcome.error)}).decode()
+        return ToolCall(id=piece.id or "", name="unreadable_call", arguments=reason)
+    call = _value(outcome.value)
+    return ToolCall(id=piece.id or "", name=call.name, arguments=as_text(call.arguments))
 
 
 def _result(piece: _Piece) -> ToolResult:
@@ -234,12 +263,11 @@ def _result(piece: _Piece) -> ToolResult:
     value = _Value(content=_pieces(raw)) if raw.startswith(b"[") else _value(raw)
     parts = [made for each in value.content or () if _is_for_model(each) for made in _part(each)]
     text = "\n".join(part.text for part in parts if isinstance(part, Text)) or as_text(outcome.error)
-    return ToolResult(
-        call_id=piece.id or "",
-        text=text,
-        is_error=bool(value.is_error) or outcome.status == "error",
-        media=tuple(part for part in parts if isinstance(part, Image)),
-    )
+    media = tuple(part for part in parts if isinstance(part, Image))
+    if not text and not media:
+        text = as_text(value.structured_content)
+    failed = bool(value.is_error) or outcome.status == "error"
+    return ToolResult(call_id=piece.id or "", text=text, is_error=failed, media=media)
 
 
 def _is_for_model(piece: _Piece) -> bool:

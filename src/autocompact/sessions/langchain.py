@@ -6,7 +6,17 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from autocompact.core.messages import Image, Part, Reasoning, Role, Text, ToolCall, ToolResult, Usage
+from autocompact.core.messages import (
+    Document,
+    Image,
+    Part,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 from autocompact.sessions.building import Log, as_text, kind_of, string
 from autocompact.sessions.session import Session, Skipped
 
@@ -35,6 +45,7 @@ _OF_CHAT: Mapping[str, Role] = {
     "system": "system",
     "developer": "system",
 }
+_MEDIA = frozenset({"image", "file", "document", "audio", "video", "media"})
 _LISTS = ("messages", "history")
 _STATES = ("values", "channel_values")
 """Where a dumped state of LangGraph holds them."""
@@ -44,17 +55,47 @@ class _Url(msgspec.Struct):
     url: str = ""
 
 
+class _Source(msgspec.Struct):
+    """Anthropic's form of an image or a document."""
+
+    media_type: str = ""
+    data: str = ""
+    url: str = ""
+
+
+class _File(msgspec.Struct):
+    """OpenAI's form of a file."""
+
+    filename: str = ""
+    file_data: str = ""
+
+
 class _Block(msgspec.Struct):
     type: str = ""
     text: str | None = None
     thinking: str | None = None
     reasoning: str | None = None
+    summary: list[_Block] | None = None
     image_url: _Url | str | None = None
+    base64: str | None = None
+    data: msgspec.Raw = msgspec.Raw(b"")
+    url: str | None = None
+    mime_type: str | None = None
+    source: _Source | None = None
+    file: _File | None = None
 
 
 class _Call(msgspec.Struct):
     name: str = ""
     args: msgspec.Raw = msgspec.Raw(b"{}")
+    id: str | None = None
+
+
+class _Unreadable(msgspec.Struct):
+    """A call whose arguments are no JSON."""
+
+    name: str | None = None
+    args: str | None = None
     id: str | None = None
 
 
@@ -85,6 +126,7 @@ class _Message(msgspec.Struct):
     id: str | None = None
     name: str | None = None
     tool_calls: list[_Call] | None = None
+    invalid_tool_calls: list[_Unreadable] | None = None
     tool_call_id: str | None = None
     status: str | None = None
     additional_kwargs: _Older | None = None
@@ -183,21 +225,11 @@ def _add(log: Log, message: _Message, *, role: Role) -> None:
     parts = _parts(message)
     if role == "tool":
         text = "\n".join(part.text for part in parts if isinstance(part, Text))
-        media = tuple(part for part in parts if isinstance(part, Image))
+        media = tuple(part for part in parts if isinstance(part, Image | Document))
         failed = message.status == "error"
         id = message.tool_call_id or message.name or ""
         parts = [ToolResult(call_id=id, text=text, is_error=failed, media=media)]
-    parts += [
-        ToolCall(id=c.id or "", name=c.name, arguments=as_text(c.args)) for c in message.tool_calls or ()
-    ]
-    older = message.additional_kwargs or _Older()
-    if not message.tool_calls:
-        parts += [
-            ToolCall(id=c.id or "", name=c.function.name, arguments=c.function.arguments)
-            for c in older.tool_calls or ()
-        ]
-        if (asked := older.function_call) is not None and not older.tool_calls:
-            parts.append(ToolCall(id=asked.name, name=asked.name, arguments=asked.arguments))
+    parts += _calls(message)
     usage, metadata = message.usage_metadata, message.response_metadata or {}
     model = string(metadata.get("model_name", b"")) or string(metadata.get("model", b""))
     spent = (
@@ -206,6 +238,24 @@ def _add(log: Log, message: _Message, *, role: Role) -> None:
         else None
     )
     log.add(role, parts, line=1, id=message.id or "", model=model, usage=spent)
+
+
+def _calls(message: _Message) -> list[ToolCall]:
+    read = [ToolCall(id=c.id or "", name=c.name, arguments=as_text(c.args)) for c in message.tool_calls or ()]
+    read += [
+        ToolCall(id=c.id or "", name=c.name or "", arguments=c.args or "{}")
+        for c in message.invalid_tool_calls or ()
+    ]
+    older = message.additional_kwargs or _Older()
+    if read:
+        return read
+    if older.tool_calls:
+        return [
+            ToolCall(id=c.id or "", name=c.function.name, arguments=c.function.arguments)
+            for c in older.tool_calls
+        ]
+    asked = older.function_call
+    return [ToolCall(id=asked.name, name=asked.name, arguments=asked.arguments)] if asked else []
 
 
 def _parts(message: _Message) -> list[Part]:
@@ -217,9 +267,28 @@ def _parts(message: _Message) -> list[Part]:
         block = _Block(text=string(raw)) if bytes(raw).startswith(b'"') else _block(raw)
         if block.text:
             parts.append(Text(text=block.text))
-        elif thought := block.thinking or block.reasoning:
+        elif thought := _thought(block):
             parts.append(Reasoning(text=thought))
-        elif block.image_url is not None:
-            url = block.image_url if isinstance(block.image_url, str) else block.image_url.url
-            parts.append(Image(url=url))
+        elif (shown := _media(block)) is not None:
+            parts.append(shown)
     return parts
+
+
+def _thought(block: _Block) -> str:
+    summary = "\n".join(each.text for each in block.summary or () if each.text)
+    return block.thinking or block.reasoning or summary
+
+
+def _media(block: _Block) -> Image | Document | None:
+    """A picture or a file in any of the forms in which LangChain passes them on."""
+    if block.image_url is not None:
+        return Image(url=block.image_url if isinstance(block.image_url, str) else block.image_url.url)
+    if block.file is not None:
+        return Document(name=block.file.filename, data=block.file.file_data.partition(";base64,")[2])
+    source = block.source or _Source(
+        media_type=block.mime_type or "", data=block.base64 or string(block.data), url=block.url or ""
+    )
+    if block.type not in _MEDIA or not (source.data or source.url):
+        return None
+    kind = Image if block.type == "image" else Document
+    return kind(media_type=source.media_type, data=source.data, url=source.url)

@@ -53,7 +53,11 @@ def _are_items(document: bytes) -> bool:
         items = [(kind_of(fields), fields) for fields in map(_fields, _items(document))]
     except msgspec.DecodeError:
         return False
-    known = all(kind in _ONLY_HERE or "role" in fields for kind, fields in items)
+    # new kinds of calls come with nearly every model, always named so
+    known = all(
+        kind in _ONLY_HERE or kind.endswith(("_call", "_output")) or "role" in fields
+        for kind, fields in items
+    )
     return known and any(kind in _ONLY_HERE or _has_typed_text(fields) for kind, fields in items)
 
 

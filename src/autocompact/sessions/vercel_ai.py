@@ -21,6 +21,17 @@ class _Output(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
+class _Shown(msgspec.Struct, rename="camel"):
+    """A piece of a result that is more than a text: ``type`` says which, under a name of its own in each version."""
+
+    type: str = ""
+    text: str | None = None
+    data: str = ""
+    url: str = ""
+    media_type: str = ""
+    filename: str = ""
+
+
 class _Approval(msgspec.Struct):
     approved: bool | None = None
     reason: str | None = None
@@ -42,6 +53,7 @@ class _Part(msgspec.Struct, rename="camel"):
     tool_name: str = ""
     state: str = ""
     input: msgspec.Raw = msgspec.Raw(b"")
+    raw_input: msgspec.Raw = msgspec.Raw(b"")
     args: msgspec.Raw = msgspec.Raw(b"")
     output: msgspec.Raw = msgspec.Raw(b"")
     result: msgspec.Raw = msgspec.Raw(b"")
@@ -80,6 +92,7 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _message = msgspec.json.Decoder(_Message).decode
 _shape = msgspec.json.Decoder(_Shape).decode
+_shown = msgspec.json.Decoder(list[_Shown]).decode
 _output = msgspec.json.Decoder(_Output).decode
 
 
@@ -173,9 +186,8 @@ def _said(piece: _Part) -> Iterable[Part]:
     elif piece.type in _NOT_SAID:
         return
     elif piece.tool_call_id:
-        yield ToolCall(
-            id=piece.tool_call_id, name=name, arguments=as_text(piece.input) or as_text(piece.args) or "{}"
-        )
+        arguments = as_text(piece.input) or as_text(piece.raw_input) or as_text(piece.args) or "{}"
+        yield ToolCall(id=piece.tool_call_id, name=name, arguments=arguments)
     elif piece.type in ("file", "image"):
         where = piece.url or string(piece.data) or string(piece.image)
         kind, is_link = piece.media_type or piece.mime_type, where.startswith(("http:", "https:"))
@@ -198,13 +210,7 @@ def _results(piece: _Part) -> Iterable[ToolResult]:
             output = _output(piece.output)
         except msgspec.DecodeError:
             output = _Output()
-        denied = output.type == "execution-denied"
-        text = as_text(output.value) or as_text(piece.output) or as_text(piece.result)
-        yield ToolResult(
-            call_id=piece.tool_call_id,
-            text=_denial(output.reason) if denied else text,
-            is_error=denied or output.type.startswith("error"),
-        )
+        yield _result(piece, output)
     elif piece.state == "output-error":
         yield ToolResult(call_id=piece.tool_call_id, text=piece.error_text or "", is_error=True)
     elif piece.state == "output-denied" or (piece.approval and piece.approval.approved is False):
@@ -215,6 +221,28 @@ def _results(piece: _Part) -> Iterable[ToolResult]:
         )
     elif piece.state == "output-available":
         yield ToolResult(call_id=piece.tool_call_id, text=as_text(piece.output))
+
+
+def _result(piece: _Part, output: _Output) -> ToolResult:
+    id = piece.tool_call_id
+    if output.type == "execution-denied":
+        return ToolResult(call_id=id, text=_denial(output.reason), is_error=True)
+    if output.type == "content":
+        shown = _shown(output.value)
+        text = "\n".join(each.text for each in shown if each.text)
+        return ToolResult(call_id=id, text=text, media=tuple(_media(shown)))
+    text = as_text(output.value) or as_text(piece.output) or as_text(piece.result)
+    return ToolResult(call_id=id, text=text, is_error=output.type.startswith("error"))
+
+
+def _media(shown: Iterable[_Shown]) -> Iterable[Image | Document]:
+    for each in shown:
+        if not (each.data or each.url):
+            continue
+        if each.type.startswith("image") or each.media_type.startswith("image/"):
+            yield Image(media_type=each.media_type, data=each.data, url=each.url)
+        else:
+            yield Document(media_type=each.media_type, name=each.filename, data=each.data, url=each.url)
 
 
 def _denial(reason: str | None) -> str:
