@@ -374,7 +374,7 @@ async def test_a_signal_while_it_starts_ends_it_as_quietly(number: signal.Signal
         ),
         (["serve", "--upstream-key", "sk-0"], "--upstream-key: a value is not NAME=…"),
         (["serve", "--access-token-file", "none"], "cannot be read"),
-        (["wrap", "--", "no-such-program-here"], "cannot be started"),
+        (["wrap", "--", "no-such-program-here"], "cannot be started: No such file or directory; install it"),
         (["wrap", "--port", "1", "--", "true"], "No such option '--port'"),
     ],
 )

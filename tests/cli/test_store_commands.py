@@ -123,6 +123,7 @@ def test_a_session_file_is_shown_and_searched_without_an_import(shelf: Shelf, re
     (found, *_) = shelf.json("search", "valve", "--conversation", recorded)["results"]
     assert found["reference"] == f"{recorded}:m4"
     assert shelf.refused("show", f"{recorded}:m9").endswith("has no messages m9: choose from m1 to m6")
+    assert f"write {recorded}:m12 for its message 12" in shelf.refused("show", f"{recorded}:last")
     assert not shelf.file.exists()
 
 
@@ -683,6 +684,38 @@ def test_a_backup_can_be_used_in_place_of_the_store(shelf: Shelf, recorded: Path
     assert program("show", "pump", "--db", copy).out == shelf("show", "pump").out
     assert "is there already: choose another file, or give --overwrite" in shelf.refused("backup", copy)
     shelf.told("backup", copy, "--overwrite")
+
+
+def test_a_backup_for_which_there_is_no_room_names_the_copy_and_leaves_nothing(
+    shelf: Shelf, recorded: Path, tmp_path: Path
+) -> None:
+    shelf.told("import", recorded, "--name", "pump")
+    script = (
+        "import resource, signal, sys; from autocompact.cli import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    (tmp_path / "there").mkdir()
+    copy = tmp_path / "there" / "copy.db"
+    ended = subprocess.run(
+        [sys.executable, "-c", script, "backup", str(copy), "--db", str(shelf.file)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert f"the backup {str(copy)!r} cannot be written" in ended.stderr
+    assert list(copy.parent.iterdir()) == []
+
+
+def test_a_name_that_the_named_store_does_not_have_is_told_with_what_it_has(
+    shelf: Shelf, recorded: Path
+) -> None:
+    shelf.told("import", recorded, "--name", "pump")
+    assert "there is no conversation 'punp'" in (said := shelf.refused("compact", "punp"))
+    assert "Near it: 'pump'" in said
 
 
 def test_old_messages_get_a_checksum_when_the_doctor_is_told_to(shelf: Shelf, recorded: Path) -> None:

@@ -114,6 +114,10 @@ def _compact_kept(name: str, model: Model | None, *, options: CompactOptions) ->
 
     where = Where(db=options["db"], namespace=options["namespace"])
     if not kept.is_kept(name, **where):
+        if where["db"] is not None:
+            kept.ask(
+                lambda books: books.find(name), **where
+            )  # says what the store that was named has instead
         return False
     _refuse_for_kept(options)
     window, focus = options["window"], options["focus"]

@@ -61,11 +61,17 @@ def is_kept(name: str, **where: Unpack[Where]) -> bool:
 
 
 def session_file(name: str | None) -> Path | None:
-    """The session file that ``name`` is the path of, with or without a reference to a message (``:m12``) behind it."""
+    """The session file that ``name`` is the path of, with or without a reference to a message (``:m12``) behind it.
+
+    Raises:
+        InvalidInput: something else stands behind the path of a file.
+    """
     if name is None:
         return None
     before, _, last = name.rpartition(":")
     path = Path(before if before and _REFERENCE.fullmatch(last) else name)
+    if not path.is_file() and before and Path(before).is_file():
+        raise InvalidInput(f"{last!r} names no message of {before!r}: write {before}:m12 for its message 12")
     return path if path.is_file() else None
 
 

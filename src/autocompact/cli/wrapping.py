@@ -142,7 +142,9 @@ async def _exit_code(launch: Launch, *, address: str, folder: Path) -> int:
     try:
         process = await asyncio.create_subprocess_exec(*launch.command, env=os.environ | launch.variables)
     except OSError as error:
-        raise InvalidInput(f"{launch.command[0]!r} cannot be started: {error.strerror}") from error
+        raise InvalidInput(
+            f"{launch.command[0]!r} cannot be started: {error.strerror}; install it, or give its whole path"
+        ) from error
     with _forwarding(process):
         code = await process.wait()
     after = await asyncio.to_thread(_requests_at, address)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import closing, suppress
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -41,7 +42,7 @@ def back_up(source: Path, target: Path, *, overwrite: bool = False) -> Examinati
     temporary = target.with_name(f".autocompact-{secrets.token_hex(6)}")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with errors(source):
+        with errors(source), _writing(target):
             copy_pages(source, temporary)
             _without_log(temporary)
         found = examine(temporary)
@@ -60,6 +61,21 @@ def back_up(source: Path, target: Path, *, overwrite: bool = False) -> Examinati
         for suffix in ("", "-journal", "-wal", "-shm"):
             temporary.with_name(temporary.name + suffix).unlink(missing_ok=True)
     return found
+
+
+@contextmanager
+def _writing(target: Path) -> Generator[None]:
+    """An error of what cannot be written names the copy: the driver says of both files alike that it failed."""
+    import apsw
+
+    try:
+        yield
+    except (apsw.FullError, apsw.IOError) as error:
+        if isinstance(error, apsw.IOError) and cast("Any", error).extendedresult == apsw.SQLITE_IOERR_READ:
+            raise
+        raise StoreUnavailable(
+            f"the backup {str(target)!r} cannot be written ({error}): free some space, or choose another folder"
+        ) from error
 
 
 def check_target(source: Path, target: Path, *, overwrite: bool) -> None:
