@@ -108,6 +108,10 @@ def test_a_short_answer_to_a_question_is_told_with_it(reply: str, words: str) ->
         "Hecho. Puedo redondear también los totales.",
         "已完成。接下来我会处理合计。",
         "完了しました。次は合計を直します。",
+        "It can be deleted. Let me know if that is fine.",
+        "Die Datei ist unbenutzt. Sag Bescheid, wenn sie weg soll.",
+        "削除してもよろしいでしょうか。",
+        "要删除它吗。",
     ],
 )
 def test_who_acknowledges_a_proposal_asks_for_it(closing: str) -> None:
@@ -149,6 +153,13 @@ def test_an_acknowledgement_after_an_explanation_is_no_request_once_it_is_answer
         "Hello! How can I help you today?",
         "Hallo! Wie kann ich dir helfen?",
         "Bonjour ! Comment puis-je vous aider ?",
+        "¡Hola! ¿En qué puedo ayudarte?",
+        "Ciao! Come posso aiutarti oggi?",
+        "Olá! Como posso ajudar?",
+        "Привет! Чем могу помочь?",
+        "我可以帮您做什么？",
+        "何かお手伝いできることはありますか？",
+        "무엇을 도와드릴까요?",
         "你好！有什么可以帮你的吗？",
     ],
 )
@@ -160,7 +171,21 @@ def test_to_agree_to_an_offer_of_help_asks_for_nothing_yet(question: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "question", ["Shall I help you with the totals?", "Is anything else in it wrong, or shall I go on?"]
+    "question",
+    [
+        "Shall I help you with the totals?",
+        "Is anything else in it wrong, or shall I go on?",
+        "Anything else, or shall I commit?",
+        "What should I do for the rounding of totals?",
+        "What's next on the list, the totals?",
+        "Wie kann ich die Datei öffnen?",
+        "Comment puis-je lire ce fichier ?",
+        "¿Qué opción prefieres?",
+        "¿Cómo puedo leer el archivo?",
+        "Come posso leggere il file?",
+        "我可以删除它吗？",
+        "何から修正しましょうか？",
+    ],
 )
 def test_a_question_about_the_work_is_no_offer(question: str) -> None:
     assert not is_offer(question)

@@ -40,14 +40,16 @@ _ACKNOWLEDGEMENT = LazyPattern(
     re.IGNORECASE,
 )
 _OFFER = LazyPattern(
-    r"(?:^|[.!。！:]\s*)(?:(?:hi|hello|hey|hallo|bonjour|hola|olá|ciao|so|fine|sure|alright)\W{1,3})?"
-    r"(?:(?:what|how) (?:can|may|could|should) i (?:do for|help|assist)|(?:is there )?(?:any|some)thing else|what(?:'s| is|’s) (?:up|next|on your mind)"
-    r"|what (?:would|do) you (?:like|want)(?: me)? to (?:do|work on|discuss|talk about)"
-    r"|(?:was|wie|womit|wobei) kann ich (?:\w+ )?(?:für|helfen|tun|behilflich)|wie kann ich|(?:sonst )?noch (?:et)?was|kann ich sonst"
-    r"|(?:comment|en quoi|que) puis-je|autre chose|puis-je faire autre|(?:en|cómo|qué) (?:qué )?puedo|¿(?:en|cómo|qué|algo)[^?]{0,40}|algo más"
-    r"|(?:como|em que|o que) posso|mais alguma coisa|(?:come|cosa|in cosa) posso|(?:qualcos'|altro)|чем (?:я )?могу|что-(?:то|нибудь) ещё"
-    r"|(?:有什么|请问有|还有什么|我能|我可以).{0,12}(?:帮|需要|吗)|(?:何|なに|他に).{0,12}(?:手伝|ありますか|しましょう)|(?:무엇을|뭘|어떻게|더).{0,12}도와)"
-    r"[^.!?？。！]{0,80}[?？]\s*$",
+    r"(?:^|[.!。！:]\s*)¿?(?:(?:hi|hello|hey|hallo|bonjour|hola|olá|ciao|so|fine|sure|alright|also|und|et)\W{1,3})?"
+    r"(?:(?:what (?:else )?can i do for|(?:what|how) (?:can|may) i (?:help|assist)) (?:you|with)|(?:is there )?(?:anything|something) else"
+    r"|what(?:'s| is|’s) (?:up|next|on your mind)(?=\W*$)"
+    r"|(?:was kann ich (?:heute |noch |sonst )?für (?:dich|sie|euch) tun|(?:wie|womit|wobei) kann ich (?:\w+ ){0,2}(?:helfen|behilflich)|sonst noch (?:et)?was)"
+    r"|(?:comment|en quoi) puis-je (?:vous |t['’])?(?:être utile|aider)|que puis-je faire pour (?:vous|toi)|autre chose"
+    r"|(?:en qué|cómo) (?:te |le |les |os )?puedo ayudar|qué puedo hacer por|algo más|(?:como|em que) posso (?:te |lhe |o |a )?ajud|mais alguma coisa"
+    r"|(?:come|in cosa) posso (?:aiut|esser)|cosa posso fare per|(?:qualcos'|c'è )altro|чем (?:я )?(?:могу|ещё могу) (?:вам |тебе )?помочь|что-(?:то|нибудь) ещё"
+    r"|(?:请问)?(?:还?有什么|我能|我可以)(?:可以|能|我)?.{0,6}帮(?:你|您|到|助)|还?有什么需要|(?:何か|なにか|他に).{0,8}(?:お?手伝|ありますか)"
+    r"|(?:무엇을|뭘|어떻게|더) .{0,8}도와)"
+    r"(?:(?!\b(?:or|oder|ou|или)\b)[^.!?？。！,;，；]){0,40}[?？]\s*$",
     re.IGNORECASE,
 )
 """A question that offers help in general: to agree to it asks for nothing yet."""
@@ -59,8 +61,11 @@ _PROPOSES = LazyPattern(
     r"|ensuite|puis|prochaine?|je (?:vais|peux|pourrais|propose|suggère|recommande)|étape"
     r"|luego|después|siguiente|próxim[oa]|voy a|puedo|podría|propongo|sugiero|recomiendo|paso"
     r"|depois|seguinte|vou|posso|poderia|proponho|sugiro|poi|prossim[oa]|potrei|propongo|suggerisco|passo"
-    r"|дальше|затем|потом|следующ\w{0,5}|я (?:могу|буду|предлагаю)|могу|предлагаю|план|шаг)(?!\w)"
-    r"|接下来|下一步|然后|我(?:会|可以|将|建议|打算)|建议|方案|步骤|次[にはの]|提案|しましょう|できます|予定|手順|다음|제안|할 수 있|하겠|계획|단계",
+    # asked without a question mark
+    r"|let me know|tell me|confirm|(?:do|would) you|want me|should|may i|soll(?:en|te)?|möchte(?:st|n)?|willst|wollen|dürfte?|bestätig\w{0,4}|sag bescheid"
+    r"|voulez|veux|souhaite[sz]?|dois-je|confirme[rz]?|dites-moi|quieres?|desea|debo|confirma(?:r|s)?|dime|quer|deseja|devo|vuoi|vuole|conferm\w{0,3}|dimmi"
+    r"|хотите|хочешь|нужно|подтверд\w{0,5}|скажи(?:те)?|дальше|затем|потом|следующ\w{0,5}|я (?:могу|буду|предлагаю)|могу|предлагаю|план|шаг)(?!\w)"
+    r"|接下来|下一步|然后|我(?:会|可以|将|建议|打算)|建议|方案|步骤|吗|呢|请确认|告诉我|ですか|ますか|でしょうか|ください|까요|나요|주세요|次[にはの]|提案|しましょう|できます|予定|手順|다음|제안|할 수 있|하겠|계획|단계",
     re.IGNORECASE,
 )
 
