@@ -59,7 +59,7 @@ def _is_made_up(value: str) -> bool:
 _OPTIONS = (
     (
         "-p ",
-        "sshpass psexec mongo mongosh mongodump mongorestore mongoexport mongoimport sqlplus login security keytool vncpasswd sonar-scanner kinit useradd usermod"
+        "sshpass psexec mongo mongosh mongodump mongorestore mongoexport mongoimport sqlplus login unlock-keychain create-keychain keytool vncpasswd sonar-scanner kinit useradd usermod"
         " mcrcon rcon rcon-cli fs_cli beeline steghide hash-password veracrypt conan racadm hdbsql exaplus cypher-shell cqlsh nxc crackmapexec netexec"
         " evil-winrm rdesktop xfreerdp rabbitmqadmin elasticsearch-users altool notarytool pihole supabase ldapdomaindump msoffcrypto-tool ipa-server-install smbmap kadmin ncftp ncftpget ncftpput",
     ),
@@ -74,7 +74,7 @@ _OPTIONS = (
     ),
     ("-s ", "ldappasswd"),
     ("-pw ", "plink pscp psftp putty winscp nzsql nzload dsmadmc addprinc cpw"),
-    ("-k ", "openssl outguess mcrypt"),
+    ("-k ", "openssl outguess mcrypt set-key-partition-list"),
     ("-K ", "ccrypt"),
     ("-W ", "electrum"),
     ("-a ", "redis-cli ipa-server-install"),

@@ -27,6 +27,7 @@ from autocompact.core.redaction.tokens import TOKENS
 from autocompact.core.redaction.urls import URLS
 from autocompact.core.redaction.values import (
     Trust,
+    entropy,
     is_password,
     is_placeholder,
     mixed,
@@ -59,6 +60,23 @@ def _authorization(value: str) -> bool:
     return folds or (value[-1] == "=" and not value[:-1].isalpha()) or (mixed(value) and len(value) >= 16)
 
 
+_NAMES = re.compile(r"\$[A-Za-z_]{3}|%[sdr]")
+_SIGN = re.compile(r"[!#$%&*@^?]")
+
+
+def _signed(value: str) -> bool:
+    """True for a token with signs that no library puts into one: people make them up as they do passwords."""
+    value = stripped(value)
+    if len(value) < 12 or not mixed(value) or not _SIGN.search(value) or is_placeholder(value):
+        return False
+    return not _NAMES.search(value) and entropy(value) >= 3
+
+
+_MORE = r"(?:(?:[!#%*@^?]|&(?!\w{1,30}=)|\$(?![A-Za-z_{(]{3}))[A-Za-z0-9._~+/=:-]*+)*+"
+"""Behind the beginning of a token: signs and what follows them, but for the next field of a query, and a variable."""
+
+_WITH_SIGNS = r"(?!\w{1,40}=)(?P<s>[A-Za-z0-9._~+/=-][^\s\"'`<>\\{}()]{11,300})(?=\\?[\"'\s]|\Z)"
+
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
 
 
@@ -70,8 +88,13 @@ _HEADERS = (
     form(
         "token",
         "bearer",
-        pattern=r"(?<![A-Za-z])bearer(?:,?[ \t]{1,3}|%20|\+|:[ \t]?|=)(?P<s>[A-Za-z0-9._~+/=-]{16,})",
-        examples=("Authorization: Bearer «<a36>»", "Authorization: Bearer «0a1b2c3d4e5f6a7b8c9d»"),
+        pattern=r"(?<![A-Za-z])bearer(?:,?[ \t]{1,3}|%20|\+|:[ \t]?|=)"
+        rf"(?P<s>(?:\w{{1,20}}:)?[A-Za-z0-9._~+/=-]{{16,}}{_MORE})",
+        examples=(
+            "Authorization: Bearer «<a36>»",
+            "Authorization: Bearer «0a1b2c3d4e5f6a7b8c9d»",
+            "Bearer «mcp:m4xC8Gd+siYxC73AB&k6tVe#jL3n!Q»",
+        ),
         others=(
             "Authorization: Bearer authentication-is-required-here",
             "Authorization: Bearer <token>",
@@ -84,12 +107,14 @@ _HEADERS = (
         "auth",
         pattern=rf"authorization(?:{QUOTE})?\]?[ \t]{{0,3}}(?:[:=,]|=>|%3A)[ \t]{{0,3}}(?:%20)?(?:{QUOTE})?"
         r"(?:basic|bearer|token|apikey|api-key|key|digest|bot|sso-key|ssws|pat|oauth|splunk|klaviyo-api-key|deepl-auth-key|genie(?:key)?|x-api-key)(?:[ \t]{1,3}|%20|=)"
-        r"(?!\w{1,40}=[\"'])(?P<s>[A-Za-z0-9._~+/=:-]{8,})",
+        rf"(?!\w{{1,40}}=[\"'])(?P<s>[A-Za-z0-9._~+/=:-]{{8,}}{_MORE})",
         examples=(
             '"authorization": "token «<a36>»"',
             "authorization: Basic «dXNlcjpwYXNzd29yZA==»",
             "Authorization: Basic «dXNlcjpwYXNz»",
             "Authorization: Bot «<a24>.<a6>.<w38>»",
+            '--header "Authorization: Bearer «mcp:m4xC8Gd+siYxC73AB&k6tVe#jL3n!QK%Q!2g»"',
+            "GET /a?authorization=Bearer%20«a8Xb2Lq9Zr4T»&next=page2",
         ),
         others=("Authorization: Basic authentication", "Authorization: Token <token>"),
         accept=_authorization,
@@ -101,6 +126,38 @@ _HEADERS = (
         examples=("Authorization: «<a36>»", '"Authorization": "«<h32>»"'),
         others=("authorization: required-for-this-endpoint-v2", "authorization=authorization_code_flow_v2"),
         accept=lambda value: dense(value) and _literal(value),
+    ),
+    form(
+        "credentials",
+        "auth",
+        pattern=rf"authorization\]?:[ \t]{{0,3}}(?:[a-z-]{{2,20}}[ \t]{{1,3}})?{_WITH_SIGNS}",
+        examples=(
+            "-H 'Authorization: Bearer «xK9$vQ2#pL7&wR4!mN8@tB6^yH3»'",
+            "Authorization: «aB3$dE6#fG9&hJ2!kL5@mN8»",
+        ),
+        others=(
+            '-H "Authorization: Bearer sk1-$KEY_OF_MINE"',
+            "Authorization: Bearer 1234%s5678abcd",
+            "Authorization: Bearer $(cat token2.txt)",
+        ),
+        accept=_signed,
+    ),
+    *(
+        form(
+            kind,
+            f"{name}:",
+            pattern=rf"(?<=[\"'])[\w-]{{0,30}}{name}:[ \t]{{0,3}}{_WITH_SIGNS}",
+            examples=(f'-H "X-My-{name.title()}: «aB3$dE6#fG9&hJ2!kL5@mN8»"',),
+            others=() if name == "password" else (f'-H "X-My-{name.title()}: page-of-%s&row=2"',),
+            back=40,
+            accept=_signed,
+        )
+        for kind, name in (
+            ("API key", "key"),
+            ("token", "token"),
+            ("secret", "secret"),
+            ("password", "password"),
+        )
     ),
     form(
         "credentials",
