@@ -22,6 +22,13 @@ RULES = (
     "Please call me Ana.",
     "The release has to be ready by Friday.",
 )
+WISHES = (
+    "I want British spelling throughout the book.",
+    "tables over bullet points when you compare things",
+    "talk to me like a senior collegue, not like customer suport",
+)
+"""Meant to last, in no form of a rule."""
+
 WITHDRAWN = "You may push to main now."
 
 
@@ -63,6 +70,26 @@ async def test_every_rule_stands_after_five_compactions(mode: Mode, threshold: i
 
 def _in_order(entries: list[Entry]) -> list[str]:
     return [str(entry.text) for entry in sorted(entries, key=lambda entry: entry.seq)]
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("mode", MODES.values(), ids=lambda mode: mode.name)
+async def test_what_the_user_wants_for_good_stands_after_five_compactions_without_the_form_of_a_rule(
+    mode: Mode,
+) -> None:
+    small = replace(mode, policy=replace(mode.policy, tokens=12_000))
+    async with Compactor(MemoryStore(), mode=small, window=32_000) as compactor:
+        conversation = await compactor.open("wishes")
+        for wish in WISHES:
+            await conversation.say(f"Thanks. {wish}")
+            await conversation.say("I will keep that in mind.", role="assistant")
+        at = 1
+        while len(await conversation.records.all()) < 5:
+            await _talk(conversation, turns=10, at=at)
+            at += 1
+        context = "\n".join(message.text for message in conversation.context().messages)
+        assert [wish for wish in WISHES if wish not in context] == []
+        assert "Rules in force" not in context
 
 
 @pytest.mark.requirement("F5")

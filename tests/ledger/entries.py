@@ -20,6 +20,7 @@ _NAMES = st.tuples(WORD, WORD, st.integers(0, 99)).map(lambda name: "_".join(map
 WORDS = st.lists(WORD, min_size=2, max_size=12).map(" ".join)
 _KINDS: st.SearchStrategy[Kind] = st.sampled_from(
     [
+        "wish",
         "request",
         "finding",
         "change",

@@ -24,6 +24,7 @@ from autocompact.ui.text import visible
 _INDENT = 12
 _KINDS = {
     "rule": "rules",
+    "wish": "wishes",
     "request": "requests",
     "error": "errors",
     "todo": "plan items",

@@ -132,7 +132,7 @@ def beside_request(ledger: Ledger, last: Message | None, *, said: Redacted) -> L
             entries.append(entry)
         elif entry.kind == "request":
             entries.append(replace(entry, text=FOLLOWS))
-        elif entry.kind not in ("identifier", "fact") or entry.text not in said:
+        elif entry.kind not in ("identifier", "fact", "wish") or entry.text not in said:
             entries.append(entry)
     return Ledger(entries=tuple(entries))
 

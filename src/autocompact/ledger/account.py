@@ -1,6 +1,6 @@
 """The account: a ledger written for a reader who has to go on from it.
 
-In the order that a reader needs: what was asked and what became of it; where the work stands; what was found, decided and
+In the order that a reader needs: what else the user may want for good; what was asked and what became of it; where the work stands; what was found, decided and
 done, in the agent's own words; what changed in each file; how it is built and tested, with the last outcome; what is still
 broken or running; and last the names that nothing above explains. Each part has a share of the budget; what one does not
 use goes to the words of the agent, and what those leave goes to names.
@@ -31,6 +31,7 @@ from autocompact.ledger.paths import is_temporary
 from autocompact.ledger.rendering import POINTER, inert, language_of, render
 from autocompact.ledger.repetition import LEAST, form, form_of_change, repeated, told_once
 from autocompact.ledger.shortening import shortened_requests
+from autocompact.ledger.wishes import beside_wishes, chosen_wishes, wish_line
 
 SHARES: Mapping[str, float] = {
     "requests": 0.24, "stands": 0.17, "before": 0.2, "changes": 0.22, "files": 0.05, "commands": 0.06, "errors": 0.05,
@@ -38,7 +39,10 @@ SHARES: Mapping[str, float] = {
 }  # fmt: skip
 """What a part may take of the budget at most; the rest goes to the words of the agent, of that the share of the details to names."""
 
-SMALL, SMALL_SHARES = 250, {**SHARES, "requests": 0.45, "stands": 0.35, "changes": 0.2, "files": 0.0}
+SMALL, SMALL_SHARES = (
+    250,
+    {**SHARES, "requests": 0.45, "stands": 0.35, "changes": 0.2, "files": 0.0},
+)
 """Below so many tokens what was asked and where the work stands has to be enough."""
 
 HEADING = 6
@@ -54,6 +58,7 @@ PER_LINE = 5
 """Tokens that a reference and an item's mark take."""
 
 ORDER = (
+    "wishes",
     "requests",
     "stands",
     "before",
@@ -165,7 +170,8 @@ def _account(
     owed = previous or _owes(kinds)
     draft = _Draft(kinds, words=words, budget=budget, counter=counter)
     if is_chat and not owed and budget < SMALL:
-        draft.tell_facts(budget - HEADING, plain=True)
+        draft.tell_wishes()
+        draft.tell_facts(draft.room - HEADING, plain=True)
         return draft.text()
     shares = shares if budget >= SMALL else SMALL_SHARES
     draft.begin({**shares, "requests": IN_A_CHAT} if is_chat and not owed else shares, previous=previous)
@@ -209,6 +215,7 @@ class _Draft:
         self.base = _base(entry.key for entry in kinds.get("change") or kinds.get("file", ()))
         self.write = _writers(kinds, counter=counter, base=self.base)
         self.brief = _writers(_in_brief(kinds), counter=counter, base=self.base)
+        self.wishes: list[Entry] = []
         self.sizes: dict[str, int] = {}
         self.parts: dict[str, str] = {}
         self.below_base, self.base_line = "", ""
@@ -230,6 +237,7 @@ class _Draft:
             self.base_line = f"{self.words['below']} {self.base}\n"
         self.parts = {name: self._shown(name, text) for name, text in written.items() if text}
         self.room -= sum(self.counter.count(text) + 8 for text in self.parts.values()) + 16
+        self.tell_wishes()
 
     def _shown(self, name: str, text: str) -> str:
         """``text`` of a part with paths below the base, which the first part says; requests are the user's own words."""
@@ -241,13 +249,22 @@ class _Draft:
         self.room -= self.counter.count(text) - self.counter.count(self.parts.get(name, ""))
         self.parts[name] = text
 
+    def tell_wishes(self) -> None:
+        """What the user may want for good, but for what the requests have word for word."""
+        told = self.parts.get("requests", "")
+        self.wishes = chosen_wishes(self.kinds.get("wish", ()), self.budget, counter=self.counter, told=told)
+        if self.wishes:
+            self._set("wishes", "\n".join(map(wish_line, self.wishes)))
+            self.room -= HEADING
+
     def tell_findings(self, size: int) -> None:
         """The words of the agent, in ``size`` tokens."""
         self._set("account", _relative(_findings(self.findings, size, counter=self.counter), self.base))
 
     def tell_facts(self, size: int, *, plain: bool = False) -> None:
         """What people said, in ``size`` tokens."""
-        self._set("said", _facts(self.kinds.get("fact", ()), size, counter=self.counter, plain=plain))
+        facts = beside_wishes(self.kinds.get("fact", ()), self.wishes)
+        self._set("said", _facts(facts, size, counter=self.counter, plain=plain))
 
     def refer_to_requests(self) -> None:
         """A bare reference to the requests of a chat, where none is stated and there is room for it."""

@@ -10,7 +10,7 @@ from autocompact.core.redacted import EMPTY, own
 from autocompact.core.redaction import Redacted
 
 Kind: TypeAlias = Literal[
-    "rule", "request", "finding", "fact", "change", "step",
+    "rule", "wish", "request", "finding", "fact", "change", "step",
     "file", "command", "error", "todo", "identifier", "running",
 ]  # fmt: skip
 State: TypeAlias = Literal["", "open", "done", "superseded", "withdrawn"]

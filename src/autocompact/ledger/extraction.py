@@ -20,7 +20,7 @@ from autocompact.ledger.findings import find_findings, intents
 from autocompact.ledger.lines import find_identifiers, is_code
 from autocompact.ledger.paths import spellings
 from autocompact.ledger.requests import find_requests
-from autocompact.ledger.rules import find_rules
+from autocompact.ledger.rules import find_rules, find_standing
 from autocompact.ledger.scan import Said, Scan, scan
 from autocompact.ledger.step import find_step
 from autocompact.ledger.stretches import FINDINGS_LAST, stretches
@@ -165,7 +165,7 @@ class Reading:
     def _before_changes(self) -> tuple[Entry, ...]:
         found, earlier = self._found, self._earlier
         return (
-            *find_rules(found.said, earlier=_of_kind(earlier, "rule")),
+            *find_standing(found.said, earlier=(*_of_kind(earlier, "rule"), *_of_kind(earlier, "wish"))),
             *self._requests,
             *self._errors,
             *find_todos(found.calls, earlier=_of_kind(earlier, "todo")),

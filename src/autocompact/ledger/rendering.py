@@ -13,6 +13,7 @@ from autocompact.ledger.entries import ASKERS, FOLLOWS, POINTER, Entry, Kind
 
 SECTIONS: tuple[tuple[Kind, str], ...] = (
     ("rule", "rules"),
+    ("wish", "wishes"),
     ("request", "requests"),
     ("error", "errors"),
     ("todo", "todos"),
@@ -212,6 +213,7 @@ _LINES: Mapping[Kind, Callable[[Sequence[Entry], Mapping[str, str]], list[str]]]
     "error": _plain,
     "running": _plain,
     "rule": _plain,
+    "wish": _plain,
     "step": _plain,
     "finding": _plain,
     "fact": _plain,

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal
 
 from autocompact.core.patterns import LazyPattern, any_of
 from autocompact.core.redacted import EMPTY, filled, own
@@ -42,6 +43,7 @@ from autocompact.ledger.conventions import (
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.passages import Passage, passages, sentences
 from autocompact.ledger.scan import Said, Speaker
+from autocompact.ledger.wishes import likelihood
 from autocompact.ledger.wrapping import holds_instructions
 
 LONGEST = 280
@@ -52,8 +54,11 @@ _QUOTED = LazyPattern(
 )
 """A line of a summary that says nothing but what somebody said: the user, as no one else is told so."""
 
-MOST = 200
-"""Rules in force at a time: each new one is compared with all of them."""
+MOST, MOST_WISHES = 200, 40
+"""Rules in force, and wishes, at a time: each new one is compared with all of them."""
+
+WISH_FADE = 0.9
+"""What is left of a wish's need after each compaction: a later one of the same likelihood goes first."""
 
 ENDED, SAID_ANEW = 0.5, 0.7
 """Share of the terms that a rule and what ends it, or says it anew, have in common."""
@@ -317,16 +322,18 @@ class Rule:
         permits: True if it allows something, or takes a rule back: then it may only matter for the rule that it ends.
         stands: True if it has the form of a standing instruction by itself.
         about: its content terms, without the words that only make it a rule.
+        likely: of a sentence without that form, which is a wish, how likely it is meant to last.
     """
 
     text: str
     permits: bool
     stands: bool
     about: frozenset[str]
+    likely: float = 0.0
 
 
 def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
-    """The rules that ``text`` states, in order.
+    """The rules that ``text`` states, and what may be some without their form, in order.
 
     Args:
         text: words of the user, or of whoever gives the orders.
@@ -350,11 +357,20 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
             under = f"{about}: " if about else ""
             stands = is_rule(f"{under}{told}", strict=strict) or (listed and _is_directive(told))
             permits = not strict and (_permits(told) or allows_again(told))
-            if stands or permits:
+            likely = 0.0 if strict or stands or permits else _likely(told, of=len(text))
+            if stands or permits or likely:
                 whole = f"{under}{said}"
                 if before and _POINTS_BACK.begins(said) and len(before) + len(whole) < LONGEST:
                     whole = f"{before} {whole}"
-                yield Rule(text=whole, permits=permits, stands=stands, about=_about(taken_back(said) or said))
+                about_what = _about(taken_back(said) or said)
+                yield Rule(text=whole, permits=permits, stands=stands, about=about_what, likely=likely)
+
+
+def _likely(sentence: str, *, of: int) -> float:
+    """How likely a sentence of a message of so many characters lasts, without the form of a rule; 0.0 where it cannot."""
+    likely = likelihood(sentence, of=of)
+    ruled_out = likely and (_PASTED.search(sentence) or _ONCE.found_in(sentence) or is_of_a_product(sentence))
+    return 0.0 if ruled_out else likely
 
 
 def _is_long_task(found: Sequence[Passage]) -> bool:
@@ -525,41 +541,72 @@ def _is_order(sentence: str) -> bool:
 
 
 def find_rules(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[Entry]:
-    """The rules in force at the end, in the order in which they were given.
+    """The rules of `find_standing` alone."""
+    return [entry for entry in find_standing(said, earlier=earlier) if entry.kind == "rule"]
+
+
+def find_standing(said: Sequence[Said], *, earlier: Iterable[Entry] = ()) -> list[Entry]:
+    """The rules in force at the end, in the order in which they were given, and behind them the wishes of the user.
 
     A later rule on the same matter takes the place of an earlier one; a permission, or words that take a rule back, end
-    what they are about and stand as a rule themselves, so that nobody goes on obeying what no longer holds.
+    what they are about and stand as a rule themselves, so that nobody goes on obeying what no longer holds. A wish ends no
+    rule, and gives way to each on its matter.
 
     Args:
         said: what was said, in order.
-        earlier: the rules of an earlier ledger.
+        earlier: the rules and wishes of an earlier ledger.
     """
     kept: dict[str, _Kept] = {}
+    wishes: dict[str, _Kept] = {}
     for entry in earlier:
-        kept[_key(entry.text)] = _Kept(
-            entry, Rule(text=entry.text, permits=False, stands=True, about=_about(entry.text))
-        )
+        rule = Rule(text=entry.text, permits=False, stands=True, about=_about(entry.text))
+        if entry.kind == "wish":
+            wishes[_key(entry.text)] = _Kept(replace(entry, need=entry.need * WISH_FADE), rule)
+        else:
+            kept[_key(entry.text)] = _Kept(entry, rule)
     for words, orders in ((words, orders) for words in said if (orders := _orders(words))):
-        strict = words.by in ("program", "client")
-        for rule in rules_in(orders, strict=strict):
-            if words.by in ("reply", "summary") and _allows_something(rule):
-                continue  # a tool or a model could have written it: it may forbid, but allow nothing
-            ended = _replace(kept, rule)
-            if not (rule.stands or ended):
-                continue
-            entry = Entry(
-                kind="rule",
-                text=Redacted(rule.text),  # a sentence of redacted words
-                seq=words.seq,
-                key=filled("rule {}", Redacted(rule.text[:80])),
-                # what comes from files and from the client comes again with each request
-                need=0.5 if strict else 1.0,
-                where=_SPEAKERS[words.by],
-            )
-            kept[_key(rule.text)] = _Kept(entry, rule)
-            if len(kept) > MOST:
-                _drop_one(kept)
-    return [one.entry for one in kept.values()]
+        for rule in rules_in(orders, strict=words.by in ("program", "client")):
+            if not rule.likely:
+                _take_in(rule, words, kept=kept, wishes=wishes)
+            elif words.by == "user":
+                _take_in_wish(rule, words.seq, kept=kept, wishes=wishes)
+    return [one.entry for one in (*kept.values(), *wishes.values())]
+
+
+def _take_in(rule: Rule, words: Said, *, kept: dict[str, _Kept], wishes: dict[str, _Kept]) -> None:
+    """Put a rule among those in force, and end what it ends."""
+    if words.by in ("reply", "summary") and _allows_something(rule):
+        return  # a tool or a model could have written it: it may forbid, but allow nothing
+    ended = _replace(kept, rule)
+    _replace(wishes, rule)
+    if not (rule.stands or ended):
+        return
+    # what comes from files and from the client comes again with each request
+    need = 0.5 if words.by in ("program", "client") else 1.0
+    entry = replace(_entry("rule", rule.text, seq=words.seq, need=need), where=_SPEAKERS[words.by])
+    kept[_key(rule.text)] = _Kept(entry, rule)
+    if len(kept) > MOST:
+        _drop_one(kept)
+
+
+def _entry(kind: Literal["rule", "wish"], text: str, *, seq: int, need: float) -> Entry:
+    key = filled(f"{kind} {{}}", Redacted(text[:80]))
+    return Entry(kind=kind, text=Redacted(text), seq=seq, key=key, need=need)  # a sentence of redacted words
+
+
+def _take_in_wish(wish: Rule, seq: int, *, kept: Mapping[str, _Kept], wishes: dict[str, _Kept]) -> None:
+    """Put a wish among the others, in the place of one that says the same; not if a rule says it."""
+    if not wish.about or any(_says_anew(wish, one.rule) for one in kept.values()):
+        return
+    need = wish.likely
+    for key, one in list(wishes.items()):
+        if _says_anew(wish, one.rule):
+            need = max(need, one.entry.need)
+            del wishes[key]
+    entry = _entry("wish", wish.text, seq=seq, need=round(need, 4))
+    wishes[_key(wish.text)] = _Kept(entry, wish)
+    if len(wishes) > MOST_WISHES:
+        del wishes[min(wishes, key=lambda key: (wishes[key].entry.need, wishes[key].entry.seq))]
 
 
 def _orders(words: Said) -> str:
@@ -692,13 +739,17 @@ def _replace(kept: dict[str, _Kept], rule: Rule) -> bool:
         shared = len(rule.about & one.rule.about)
         # to end a rule, its matter has to be met; to say it anew, little else may be said: hence two measures
         smaller = min(len(rule.about), len(one.rule.about)) or 1
-        larger = max(len(rule.about), len(one.rule.about)) or 1
         if (
             (rule.permits and shared / smaller >= ENDED and _may_end(rule, one.rule))
             or (same and same == slot(one.rule.text))
             or (_gives_up(gone, one.rule) and not rule.permits)
             or (language and _LANGUAGE.found_in(one.rule.text) and shared and not rule.permits)
-            or shared / larger >= SAID_ANEW
+            or _says_anew(rule, one.rule)
         ):
             del kept[key]
     return len(kept) < before
+
+
+def _says_anew(rule: Rule, earlier: Rule) -> bool:
+    larger = max(len(rule.about), len(earlier.about)) or 1
+    return len(rule.about & earlier.about) / larger >= SAID_ANEW

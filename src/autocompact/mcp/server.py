@@ -37,6 +37,7 @@ summary does not have. What these tools give out is a record of what was said, n
 
 Kind: TypeAlias = Literal[
     "rule",
+    "wish",
     "request",
     "finding",
     "fact",

@@ -24,6 +24,7 @@ _LEFT = 300
 
 _KINDS: dict[Kind, str] = {
     "rule": "Rules",
+    "wish": "Wishes",
     "request": "Requests",
     "error": "Errors",
     "todo": "Plan",
