@@ -289,3 +289,10 @@ def test_what_was_told_once_in_a_chat_stands_after_five_compactions() -> None:
         ledger = extract(talk.messages[begin:], previous=ledger)
     assert ledger is not None
     assert "Zora turned 31" in account(ledger, budget=800, counter=LengthCounter())
+
+
+def test_what_holds_of_people_in_general_counts_less_than_what_the_speaker_says_of_themselves() -> None:
+    found = _facts(
+        "People at the harbour office repaired the yellow ferry in March. I repaired the yellow bicycle in March."
+    )
+    assert found[0] == "repaired yellow bicycle in March"

@@ -101,6 +101,12 @@ _THINKS = LazyPattern(
     re.IGNORECASE,
 )
 _DENIES = LazyPattern(r"n't\b|\b(?:not|no|never|nicht|kein\w*|nie|pas|jamais|aucune?|nunca|jamás)\b|[不没]|ない|ません", re.IGNORECASE)  # fmt: skip
+_OF_MANY = LazyPattern(
+    r"\b(?:we|our|us|you|your|people|one|everyone|wir|unser\w*|uns|man|nous|notre|nos|nosotros|nuestr\w+|la gente)\b|我们|大家|人们|みんな|私たち",
+    re.IGNORECASE,
+)
+"""A clause of a group, of people in general or of whom it is said to, about which less is asked than about the speaker alone."""
+
 OPENING = 1.3
 """What the first note of a message counts: people begin with what they have to say."""
 
@@ -140,6 +146,7 @@ class _Clause:
 _FORMS: Sequence[tuple[LazyPattern, float]] = (
     (_STATES, 1.15), (_HAPPENED, 1.2), (_NAMES_IT, 1.3), (_IS, 1.15), (_WHEN, 1.3),
     (_EMPTY, 0.4), (_SUPPOSES, 0.6), (_ADDRESSED, 0.7), (_POINTS_BACK, 0.75), (_THINKS, 0.8), (_DENIES, 0.8),
+    (_OF_MANY, 0.7),
 )  # fmt: skip
 """What a clause counts by its form, measured on three chats: how much oftener it answers what is asked than others do."""
 
