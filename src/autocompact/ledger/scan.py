@@ -66,6 +66,9 @@ client's summary of what came before; ``program``: notes and instruction blocks 
 system messages after the system prompt."""
 
 
+_SHORT = 400
+"""Characters of the result of an edit below which it shows nothing of the file."""
+
 _THINKING = LazyPattern(r"</?think(?:ing)?>\s*")
 
 
@@ -367,8 +370,9 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
         _tickets(found, call, text=text)
         report = _report(found, call, text=text)
         _speak(found, report, seq=said.seq, voice="report")
-        if call.action.verb == "spawn" and not report:
-            text = EMPTY  # that an agent was started: the client's words
+        started = call.action.verb == "spawn" and not report
+        if started or (edits and not call.is_error and len(text) < _SHORT):
+            text = EMPTY  # that an agent was started, that a file was written: the client's words
     if said.text:
         found.said.append(said)
     _notices(found, part.text, seq=said.seq)
