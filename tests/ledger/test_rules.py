@@ -144,6 +144,12 @@ def test_a_standing_instruction_is_told_from_its_form(language: str) -> None:
     assert [sentence for sentence in sentences if not is_rule(sentence)] == []
 
 
+def test_what_is_told_of_an_agents_work_is_no_rule() -> None:
+    assert not Talk().user("The agent never opened the other files that matched its search.").entries("rule")
+    [rule] = Talk().user("The agent never opens a file without asking.").entries("rule")
+    assert rule.text == "The agent never opens a file without asking."
+
+
 def test_what_is_asked_for_once_is_no_rule() -> None:
     assert [sentence for sentence in FOR_ONCE.split("\n") if is_rule(sentence)] == []
 

@@ -90,7 +90,9 @@ def test_a_rule_on_the_same_matter_takes_the_place_of_a_wish() -> None:
 
 def test_a_permission_ends_a_wish_and_is_no_rule_for_that() -> None:
     wish = "tables over bullet points when you compare things"
-    assert [entry.kind for entry in _standing(wish, "Forget what I said about tables over bullet points.")] == []
+    assert [
+        entry.kind for entry in _standing(wish, "Forget what I said about tables over bullet points.")
+    ] == []
 
 
 def test_a_wish_ends_no_rule() -> None:

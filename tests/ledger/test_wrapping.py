@@ -49,10 +49,8 @@ def test_orders_of_a_hook_and_of_a_lead_are_read_without_their_wrapping() -> Non
 
 
 def test_what_a_reviewer_of_the_program_wants_is_an_order() -> None:
-    assert (
-        ordered("[Auditor] <findings>The row is wrong.</findings>")
-        == "<findings>The row is wrong.</findings>"
-    )
+    found = '[Auditor] <verification_findings starts="0">\nThe row is wrong.\n\nMend it.\n</verification_findings>'
+    assert ordered(found) == "The row is wrong.\n\nMend it."
     assert ordered("[Auditor]s want to know") == ""
 
 

@@ -165,6 +165,12 @@ _GENERIC = LazyPattern(
     r"|(?:toutes? les|tous les|les) [^.!?]{2,50} doivent\b|(?:tod[oa]s l[oa]s|l[oa]s) [^.!?]{2,50} deben\b|(?:alle|die) [^.!?]{2,50} (?:müssen|sollen|dürfen)\b|\w+ case (?:on|in|for)\b",
     re.IGNORECASE,
 )
+_OF_AN_AGENT = LazyPattern(
+    r"(?:the|your|its) (?:\w+ )?(?:agent|assistant|model|bot|reviewer|author) (?:has |had )?(?:never|always|only) \w+(?:ed|wn|en)\b",
+    re.IGNORECASE,
+)
+"""Begins what is told of an agent's work: "the agent never opened the file"."""
+
 _NOT_A_RULE = LazyPattern(
     r"^(?:i|we|it|this|that|there|they|he|she|what|why|how|when|where|who|is|are|was|were|did|does|do you|do we|can you|could you|would you|will you|have you|has|hmm+|yes|no|nope|thanks|thank you)\b(?!.*\b(?:must|prefer|want you|never|always|need you to|convention|only use|should|without|approval|permission|deadline|due)\b)",
     re.IGNORECASE,
@@ -476,6 +482,8 @@ def is_rule(sentence: str, *, strict: bool = False) -> bool:
 
 
 def _has_form_of_a_rule(sentence: str, *, strict: bool) -> bool:
+    if _OF_AN_AGENT.begins(sentence):
+        return False
     if not _has_no_words(sentence) and _has_words_of_a_rule(sentence, strict=strict):
         return True
     prohibits = _PROHIBITS.found_in(sentence)

@@ -29,6 +29,7 @@ _HOOK = LazyPattern(
 )
 """Of Claude Code; Claude Science has a reviewer that wants what it found answered or mended."""
 
+_FINDINGS = LazyPattern(r"</?verification_findings\b[^>]{0,100}>\s?")
 _IDLE = LazyPattern(r"\s*\{\s*\"type\"\s*:")
 _BEGINNING = 4_000
 
@@ -119,7 +120,7 @@ def ordered(text: str) -> str:
     A lead's notice in JSON (that it is idle, say) is no order.
     """
     if _HOOK.match(text):
-        return _HOOK.sub("", text, count=1).strip()
+        return _FINDINGS.sub("", _HOOK.sub("", text, count=1)).strip()
     if not _LEAD.match(text):
         return ""
     orders: list[str] = []
