@@ -79,6 +79,7 @@ _WRITTEN = LazyPattern(
     r"|(?:Stop|SubagentStop|UserPromptSubmit|SessionStart|PreToolUse|PostToolUse) hook (?:feedback|additional context|success):"
     r"|Unknown (?:slash )?(?:command|skill): [^\n]{1,200}\Z|System: Please continue\.\s{0,9}\Z"
     r"|\[(?:System|Memory)(?: (?i:message|note|notice|notification|reminder))?\]\s"  # Claude Science
+    r"|\[image: [^\]\n]{1,300}; call \w{1,40}\([^\]\n]{1,300}\]\s{0,9}\Z"
     r"|(?:The following tool was executed by the user|Summarize the task tool output above and continue with your task\."  # OpenCode
     r"|(?:The previous request exceeded [^\n]{1,600}\s{1,9})?Continue if you have next steps, or stop and ask for clarification if you"
     r" are unsure how to proceed\.)\s{0,9}\Z"
@@ -101,7 +102,7 @@ _SKILL = LazyPattern(
 """Begins the text of a skill, which is loaded on purpose: Claude Code's, Codex's, Copilot CLI's."""
 
 _MAY_BE_WRITTEN = frozenset(
-    ("I r", *"Thi The Ano Bas Cav Sto Sub Ses Sys Use Unk Pre Pos Ran Sum Con Cal [Sy [Me".split())
+    ("I r", *"Thi The Ano Bas Cav Sto Sub Ses Sys Use Unk Pre Pos Ran Sum Con Cal [Sy [Me [im".split())
 )
 """First letters of what a client writes without a tag around it."""
 
