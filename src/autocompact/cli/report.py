@@ -24,7 +24,6 @@ from autocompact.ui.text import visible
 _INDENT = 12
 _KINDS = {
     "rule": "rules",
-    "wish": "wishes",
     "request": "requests",
     "error": "errors",
     "todo": "plan items",
@@ -32,6 +31,7 @@ _KINDS = {
     "change": "changes",
     "finding": "findings",
     "fact": "facts",
+    "wish": "wishes",
     "file": "files",
     "command": "commands",
     "identifier": "identifiers",
