@@ -287,6 +287,39 @@ async def test_an_error_of_a_later_round_reaches_the_client_as_an_error(dialect:
         assert len(provider.requests) == 2
 
 
+@pytest.mark.requirement("E5")
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("kind", ["rate_limit", "overloaded"])
+async def test_a_later_round_that_fails_for_a_moment_is_asked_for_again_unseen_by_the_client(
+    dialect: Dialect, kind: FaultKind
+) -> None:
+    async with (
+        FakeProvider(searching, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        provider.fail("slow", pause=0.0)
+        provider.fail(kind, retry_after="0")
+        seen = await ASK[dialect](url, stream=True)
+    assert "memory_" not in seen.dump
+    assert len(provider.requests) == 3
+    assert provider.requests[1].raw == provider.requests[2].raw
+
+
+@pytest.mark.requirement("E5")
+async def test_an_error_amid_a_stream_of_anthropics_is_one_that_its_clients_try_again_for() -> None:
+    """Claude Code 2.1.332 gives its turn up for a ``rate_limit_error`` amid a stream, and not for this one."""
+    async with (
+        FakeProvider(searching, window=WINDOW) as provider,
+        gateway_before(provider, window=WINDOW, memory_tools=True, store=indexed()) as url,
+    ):
+        provider.fail("slow", pause=0.0)
+        provider.fail("rate_limit", times=2, retry_after="0")
+        _, _, told = await posted(url, "anthropic", history(), stream=True)
+    events = [json.loads(line[6:]) for line in told.decode().splitlines() if line.startswith("data: ")]
+    assert events[-1]["error"]["type"] == "overloaded_error"
+    assert "ate limit" in events[-1]["error"]["message"]
+
+
 async def test_a_server_that_knows_no_tools_gets_the_request_without_them() -> None:
     async with (
         FakeProvider("Fine.", window=WINDOW, refuses=["tools"]) as provider,

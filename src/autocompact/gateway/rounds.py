@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
@@ -30,6 +31,12 @@ Plain: TypeAlias = Callable[[], Awaitable[bytes]]
 _OK = 200
 _OF_THE_RESULTS = frozenset({400, 413, 422})
 """What servers answer to a request that they do not take; what passes by itself, or concerns the client, is not ours."""
+
+_PASSING = frozenset({408, 429, 500, 502, 503, 504, 529})
+"""What passes by itself. In a stream that has begun no client can ask for the round again, so it is asked for once more here."""
+
+_PAUSE, _LONGEST = 1.0, 2.0
+"""Seconds before that, and at most where the server says how many: its client waits amid an answer."""
 
 _ERRORS = 400
 _OF_THE_BODY = frozenset({b"content-length", b"content-encoding"})
@@ -67,6 +74,7 @@ class Rounds:
         self._response: aiohttp.ClientResponse | None = None
         self._number = 1
         self._last = False
+        self._begun = False
 
     async def relay(self, head: Head, *, send: Send, ours: Sequence[Header]) -> Usage | None:
         """Send the answer on.
@@ -99,7 +107,11 @@ class Rounds:
         )
         self._last = not answered or self._number == MOST_ROUNDS
         self._number += 1
-        head = await self._asked(self._memory.body(last=self._last) if answered else await self._plain())
+        body = self._memory.body(last=self._last) if answered else await self._plain()
+        head = await self._asked(body)
+        if self._begun and (pause := _pause(head.response)) is not None:
+            await asyncio.sleep(pause)
+            head = await self._asked(body)
         # sealed: asked for none (`readable`), yet it has an encoding that we cannot read, so no call could be found
         # in it
         is_refused = answered and head.response.status in _OF_THE_RESULTS
@@ -152,6 +164,7 @@ class Rounds:
 
     async def _stream(self, head: Head, *, send: Send, ours: Sequence[Header]) -> Usage | None:
         await send(_start(head, ours=ours, without=_OF_THE_BODY))
+        self._begun = True
         sieve = SIEVES[self._memory.dialect]()
         first: Usage | None = None
         while True:
@@ -196,11 +209,29 @@ class Rounds:
         body = plain(await head.read(MOST_ERROR_BYTES), head.response)
         try:
             if head.response.status >= _ERRORS and "error" in parts_of(body):
-                return body
+                return self._retryable(body) if head.response.status in _PASSING else body
         except AutocompactError:
             pass  # not the format of the API: our own words for it then
         message = f"the upstream answered {head.response.status} when the model was asked again"
         return Refusal(status=502, message=message).body(self._provider)
+
+    def _retryable(self, body: bytes) -> bytes:
+        """The error of a later round with the one type that clients of Anthropic's API try again for amid a stream."""
+        if self._memory.dialect != "anthropic":
+            return body
+        members = parts_of(body)
+        error = parts_of(members["error"]) | {"type": b'"overloaded_error"'}
+        return object_of(members | {"error": object_of(error)})
+
+
+def _pause(response: aiohttp.ClientResponse) -> float | None:
+    """Seconds after which a round is asked for again; None if that is not worth the wait, or would not help."""
+    if response.status not in _PASSING:
+        return None
+    told = response.headers.get("retry-after", "")
+    if not told:
+        return _PAUSE
+    return float(told) if told.isdecimal() and float(told) <= _LONGEST else None
 
 
 async def _decoded(head: Head) -> AsyncIterator[bytes]:
