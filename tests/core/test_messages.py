@@ -2,7 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.core.messages import Document, Image, Message, Part, Reasoning, Role, Text, text_message
+from autocompact.core.messages import (
+    Document,
+    Image,
+    Message,
+    Part,
+    Reasoning,
+    Role,
+    Text,
+    decoded,
+    text_message,
+)
 from tests.core.strategies import call, result, said
 
 
@@ -57,3 +67,11 @@ def test_a_message_is_equal_to_the_same_one_wherever_its_parts_came_from() -> No
     assert (same, hash(same)) == (message, hash(message))
     for other, differs in ((same, False), (text_message(8, "assistant", "hello"), True), ("hello", True)):
         assert (message == other, message != other) == (not differs, differs)
+
+
+@pytest.mark.parametrize(
+    ("levels", "is_read"), [(1, True), (29, True), (31, False), (300, False), (90_000, False)]
+)
+def test_arguments_that_are_nested_too_deep_to_be_walked_are_none(levels: int, *, is_read: bool) -> None:
+    assert bool(decoded('{"a": [' * levels + "1" + "]}" * levels)) is is_read
+    assert decoded('{"a": ["' + "{" * 99 + '"]}') == {"a": ["{" * 99]}

@@ -510,3 +510,9 @@ def test_a_name_is_found_by_itself_before_it_stands_in_longer_ones() -> None:
     assert last_place("b.py", "a.py") == 0
     run = "7" * 400_000
     assert last_place(run, "7" * 199) == len(run) - 199
+
+
+def test_arguments_nested_without_end_are_no_end_of_the_compaction() -> None:
+    deep = '{"steps": [' * 300 + '{"title": "Mend"}' + "]}" * 300
+    ledger = Talk().user("Mend the pump.").calls("set_plan", deep).gets("ok").ledger
+    assert [entry.kind for entry in ledger.entries if entry.kind == "request"] == ["request"]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -185,13 +185,36 @@ _compared = attrgetter(*(name for name in Message.__struct_fields__ if name != "
 
 
 def decoded(arguments: str) -> Mapping[str, object]:
-    """The arguments of a tool call as a mapping; empty if they are not a JSON object."""
+    """The arguments of a tool call as a mapping; empty if they are not a JSON object, or nested too deep to be walked."""
     if not arguments.startswith("{"):
         return {}
     try:
-        return json.loads(arguments)
+        found = json.loads(arguments)
     except (ValueError, RecursionError):
         return {}
+    return {} if _is_deep(found, arguments) else found
+
+
+_DEEPEST = 60
+"""Levels of arguments that are read: whoever walks them must not run out of stack, and no tool needs as many."""
+
+
+def _is_deep(value: object, text: str) -> bool:
+    if text.count("{") + text.count("[") <= _DEEPEST:
+        return False
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inside
+            for each in level
+            if isinstance(each, dict | list)
+            for inside in (
+                cast("dict[str, object]", each).values()
+                if isinstance(each, dict)
+                else cast("list[object]", each)
+            )
+        ]
+    return any(isinstance(each, dict | list) for each in level)
 
 
 def text_message(  # noqa: PLR0917 - read as one line of a transcript: number, speaker, words
