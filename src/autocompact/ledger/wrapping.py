@@ -25,9 +25,11 @@ _STATUS = LazyPattern(r"<status>([^<]{1,100})</status>")
 
 _LEAD = LazyPattern(r"\s*<(teammate-message|cross-session-message|hook_prompt)\b[^>]{0,500}>")
 _HOOK = LazyPattern(
-    r"\s*(?:(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:|\[Auditor\](?=\s))\s*"
+    r"\s*(?:(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:|\[Auditor\](?=\s)"
+    r"|\[System\] (?=Your (?:\w{1,20} )?plan (?:has been|was) approved\b))\s*"
 )
-"""Of Claude Code; Claude Science has a reviewer that wants what it found answered or mended."""
+"""Of Claude Code; Claude Science has a reviewer that wants what it found answered or mended, and says how a plan that the
+user approved is to be carried out."""
 
 _FINDINGS = LazyPattern(r"</?verification_findings\b[^>]{0,100}>\s?")
 _IDLE = LazyPattern(r"\s*\{\s*\"type\"\s*:")
