@@ -64,6 +64,24 @@ def test_each_ticket_of_one_answer_is_told_by_its_own_name() -> None:
     assert any("asked for in web-13, " in text and "`time`" in text for text in told)
 
 
+@pytest.mark.parametrize(
+    ("words", "path", "is_told"),
+    [
+        ("Pick up from docs/row-handoff.md, please.", "/repo/docs/row-handoff.md", True),
+        ("Do phase 2 of PLAN.md", "PLAN.md", True),
+        ("Pick up where we were.", "/repo/docs/row-handoff.md", False),
+        ("Update README.md", "README.md", False),
+        ("Mend plan.py", "plan.py", False),
+    ],
+)
+def test_a_document_that_the_user_names_and_that_says_what_to_do_is_told(
+    words: str, path: str, *, is_told: bool
+) -> None:
+    talk = Talk().user(words).calls("Read", {"file_path": path}).gets(TICKET).agent("I begin in `row.ex`.")
+    assert bool(_asked(talk)) is is_told
+    assert not is_told or all(f"asked for in {path.rpartition('/')[2]}" in text for text in _asked(talk))
+
+
 def test_where_tickets_begin_is_told_by_their_names_at_the_beginning_of_lines() -> None:
     assert begins("a-1 one\nb\na-2 two", frozenset({"a-1", "a-2"})) == [(0, "a-1"), (10, "a-2")]
     assert begins("of a-12 and a-1.5", frozenset({"a-1"})) == [(0, "a-1")]

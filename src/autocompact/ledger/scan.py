@@ -49,7 +49,7 @@ from autocompact.ledger.outcomes import Outcome, edited_file, is_status_hidden, 
 from autocompact.ledger.replies import asks, replied
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import readable
-from autocompact.ledger.tickets import SHORTEST, begins, closed, described, shown
+from autocompact.ledger.tickets import SHORTEST, begins, closed, described, pointed_to, shown
 from autocompact.ledger.wrapping import (
     finished,
     holds_instructions,
@@ -120,6 +120,7 @@ class Scan:
         said: the words of all speakers.
         spoken: the words of the agent alone, thoughts and reports of its sub-agents included.
         sightings: which names stood where.
+        asked: what the user or a lead said.
         turns: requests so far.
         tickets: the words of those that the agent read and that are open, by their ids.
         agents: ids of the agents that were started in the background.
@@ -131,6 +132,7 @@ class Scan:
     said: list[Said] = field(default_factory=list[Said])
     spoken: list[Spoken] = field(default_factory=list[Spoken])
     sightings: Sightings = field(default_factory=Sightings)
+    asked: list[Redacted] = field(default_factory=list[Redacted])
     turns: int = 0
     tickets: dict[str, Spoken] = field(default_factory=dict[str, Spoken])
     agents: set[str] = field(default_factory=set[str])
@@ -271,6 +273,7 @@ def _text(found: Scan, said: Said) -> None:
     elif said.by in ("user", "lead"):
         _close_turn(found)
         found.turns += 1
+        found.asked.append(said.text)
     if said.by == "program" and _stands(said.text, begun=bool(found.calls or found.spoken)):
         return  # its names stand in every request
     source = "user" if said.by in ("user", "lead") else "assistant" if said.by == "assistant" else "summary"
@@ -324,7 +327,7 @@ def _report(found: Scan, call: Call, *, text: Redacted) -> Redacted:
 
 def _tickets(found: Scan, call: Call, *, text: Redacted) -> None:
     """Take in what tickets ask for, and which of them are closed, or read again."""
-    ids = frozenset[str]() if call.is_error else shown(call.action)
+    ids = frozenset[str]() if call.is_error else shown(call.action) or pointed_to(call.action, found.asked)
     for name in (ids | closed(call.action)) & found.tickets.keys():
         found.tickets.pop(name).voice = "closed"
     told = edited(text, described) if ids else EMPTY

@@ -7,7 +7,7 @@ what the ticket asks for, until it is closed or read again.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 from autocompact.core.actions import Action
@@ -25,6 +25,15 @@ _NAMES = "issue_number issueIdOrKey issue_key issue_id ticket_id issue key numbe
 _WORD = LazyPattern(r"[A-Z]?[a-z]+")
 _TOLD = ("title", "summary", "body", "description", "acceptance_criteria", "design", "notes")
 
+_BRIEF = LazyPattern(
+    r"plan|spec(?!ial)|hand-?off|hand-?over|task|todo|brief|prd|require|issue|proposal|review|audit|feedback|roadmap|ticket|pasted|assignment"
+    r"|story|stories|rfc|milestone|phase",
+    re.IGNORECASE,
+)
+"""In the name of a document that says what to do; a README that is to be mended says nothing of that."""
+
+DOCUMENTS = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org")
+
 SHORTEST = 120
 """Characters below which the answer of a tracker asks for nothing."""
 
@@ -38,6 +47,16 @@ def shown(action: Action) -> frozenset[str]:
         return frozenset()
     value = next((action.arguments[name] for name in _NAMES if name in action.arguments), None)
     return frozenset([str(value)]) if isinstance(value, str | int) and value != "" else frozenset()
+
+
+def pointed_to(action: Action, asked: Iterable[str]) -> frozenset[str]:
+    """The document that a call reads and a user named, by its name: "pick up from docs/handoff.md" asks for what it says."""
+    if action.verb != "read" or len(action.files) != 1:
+        return frozenset()
+    path = action.files[0][0]
+    name = path.rpartition("/")[2]
+    is_brief = name.endswith(DOCUMENTS) and _BRIEF.search(name) is not None
+    return frozenset([name]) if is_brief and any(name in text for text in asked) else frozenset()
 
 
 def closed(action: Action) -> frozenset[str]:
