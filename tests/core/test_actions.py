@@ -201,7 +201,7 @@ def test_the_end_of_the_work_is_known_by_its_call() -> None:
 
 def test_of_a_plan_in_parts_the_innermost_are_its_items() -> None:
     steps = [{"title": "Measure", "needs": ["a"]}, {"title": "Mend"}]
-    phases = [
+    phases: list[object] = [
         {"name": "First", "tracks": [{"name": "Only", "steps": steps}]},
         {"name": "Then", "steps": []},
         "x",
