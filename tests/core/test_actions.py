@@ -46,6 +46,7 @@ def call(name: str, arguments: object) -> ToolCall:
         ("TaskCreate", {"subject": "x"}, "todo", []),
         ("update_step_status", {"step": "x", "status": "completed"}, "todo", []),
         ("set_light", {"step": 3}, "other", []),
+        ("deploy_service", {"step": "restart the database", "status": "pending"}, "other", []),
         ("Task", {"prompt": "x"}, "spawn", []),
         ("TaskOutput", {"task_id": "a1"}, "poll", []),
         ("KillShell", {"shell_id": "a1"}, "stop", []),
@@ -209,3 +210,9 @@ def test_of_a_plan_in_parts_the_innermost_are_its_items() -> None:
     plan = interpret(redacted_call(call("generate_plan", {"phases": phases})))
     assert [item.get("title", item.get("name")) for item in todo_items(plan)] == ["Measure", "Mend", "Then"]
     assert todo_items(interpret(redacted_call(call("run_it", {"steps": steps})))) == []
+    todos: list[object] = [
+        {"content": "Parse", "comments": [{"author": "x"}]},
+        {"content": "Test", "status": "pending", "subtasks": [{"content": "Test it all"}]},
+    ]
+    found = todo_items(interpret(redacted_call(call("TodoWrite", {"todos": todos}))))
+    assert [item["content"] for item in found] == ["Parse", "Test", "Test it all"]

@@ -82,3 +82,9 @@ def test_the_account_says_where_the_checkout_stands() -> None:
     assert "git, as it last told: last commit 1234567 on main (m2)" in [
         entry.text for entry in talk.entries("step")
     ]
+
+
+@pytest.mark.parametrize("flags", ["--a " * 40_000, "-c " * 4_000, "-c -c x " * 4_000])
+def test_many_flags_take_no_time(flags: str) -> None:
+    assert _state((f"git {flags}log", "main"))[0] == ""
+    assert _state((f"git {flags}branch", "main"))[0] == ""

@@ -131,3 +131,9 @@ def test_the_answer_to_a_question_of_the_agent_is_a_request_in_the_ledger() -> N
 
 def test_many_quotation_marks_take_no_time() -> None:
     assert len(replied("The user answered: " + '"a"="' * 90_000)) < 9_000
+
+
+@pytest.mark.parametrize("status", ["interrupted_by_user", "answered"])
+def test_an_answer_nested_without_end_says_nothing(status: str) -> None:
+    deep = '{"status":"' + status + '","answers":' + "[" * 5_000 + "]" * 5_000 + "}"
+    assert replied(deep, asked=True) == ""

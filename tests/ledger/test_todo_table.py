@@ -61,6 +61,18 @@ def test_todos_in_a_table_are_a_plan_and_go_on_after_a_compaction() -> None:
     ]
 
 
+def test_todos_of_an_application_are_no_plan_and_a_new_one_takes_no_place_of_another() -> None:
+    talk = (
+        Talk()
+        .calls("execute_sql", {"query": "insert into todos (id, title) values (1, 'Buy milk')"})
+        .gets("1")
+    )
+    assert talk.entries("todo") == []
+    talk.calls("TaskCreate", {"taskId": "2", "subject": "two"}).gets("ok")
+    talk.calls("sql", {"query": "insert into todos (id, title) values ('a', 'Mend it')"}).gets("1")
+    assert [entry.text for entry in talk.entries("todo")] == ["two", "Mend it (a)"]
+
+
 def test_many_quotation_marks_in_a_statement_take_no_time() -> None:
     assert rows("UPDATE todos SET " + "'" * 90_000) == []
     assert rows("UPDATE todos SET " * 9_000) == []

@@ -74,7 +74,10 @@ def test_what_a_reviewer_of_the_program_wants_is_an_order() -> None:
             "one",
         ),
         ('[{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]', "one\ntwo"),
-        ('{"error": "not found", "success": false}', "Error: not found"),
+        ('{"error": "not found", "success": false}', "error: not found"),
+        ('{"success": false, "output": "no pump"}', "error: no pump"),
+        ('{"text": "no pump", "status": "failed"}', "error: no pump"),
+        ('{"output": "no pump", "exit_code": true}', "no pump"),
     ],
 )
 def test_a_result_in_json_is_read_as_what_was_printed(result: str, text: str) -> None:
@@ -94,8 +97,11 @@ def test_a_result_in_json_is_read_as_what_was_printed(result: str, text: str) ->
         '{"content": [{"type": "image"}]}',
         '{"success": true}',
         '{"error": ""}',
-        '[{"type": "a"}, 7]',
-        '[{"type": 7, "text": 7}]',
+        '[{"type": "text"}, 7]',
+        '[{"type": "error", "text": "comparison to None", "line": 31}]',
+        '[{"type": "text", "text": "comparison", "file": "a.py"}]',
+        '{"result": "x", "error": {"message": "refused"}}',
+        '[{"type": "text", "text": 7}]',
         '{"a": "\ud800"}',
         "{" * 99,
         '[{"type": ' * 9_999,
@@ -172,3 +178,14 @@ def test_what_a_tool_hands_on_in_json_is_understood_and_its_secrets_are_hidden()
     assert "E assert pump.level == 3" in talk.entries("error")[0].text
     assert total.text == "`python3 sum.py` — ok → level 3 / rest 7"
     assert "MIIEvQ" not in repr(talk.ledger)
+
+
+def test_a_secret_in_what_is_not_told_of_a_result_is_hidden_where_it_is_repeated() -> None:
+    result = {
+        "content": [{"type": "text", "text": "the account was made"}],
+        "structuredContent": {"password": "Kx7pQ2vLm9Zt4Wd"},
+    }
+    talk = Talk().user("Make an account.").calls("make_account", {}).gets(json.dumps(result))
+    talk.agent("The account is there because the first page takes Kx7pQ2vLm9Zt4Wd for the admin.")
+    assert talk.entries("finding")
+    assert "Kx7pQ2vLm9Zt4Wd" not in repr(talk.ledger)

@@ -51,7 +51,11 @@ _TODOS = ["todos", "plan", "todo_list", "task_list", "items", "tasks"]
 _PARTS = ["phases", "stages", "milestones", "steps"]
 """Lists of a plan that is made of parts: its items are the innermost."""
 
+_INSIDE = [*_PARTS, "delegations", "tracks", "subtasks", "substeps", "tasks", "items", "todos"]
+"""Members of an item that hold further items."""
+
 _STEP = frozenset(["step", "todo"])
+_PROGRESS = frozenset("step plan progress status todo task".split())
 _NOTES = frozenset("memory memories note notes remember memorize think thought journal".split())
 _ASKS_FOR = frozenset("search query find read list get recall delete remove forget".split())
 """Words in the names of tools that keep what an agent knows, and of those that look it up."""
@@ -202,13 +206,15 @@ def todo_items(action: Action) -> list[Mapping[str, RedactedJson]]:
 
 
 def _innermost(value: RedactedJson) -> Iterator[Mapping[str, RedactedJson]]:
-    """The items of a list, and in place of one that has lists of items, those."""
+    """The items of a list, and in place of one that is a part of the plan, those inside of it."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         return
     for item in value:
         if isinstance(item, Mapping):
-            inside = [each for part in item.values() for each in _innermost(part)]
-            yield from inside or [item]
+            inside = [each for key in _INSIDE if key in item for each in _innermost(item[key])]
+            if "status" in item or not inside:
+                yield item
+            yield from inside
 
 
 def told(action: Action) -> Redacted:
@@ -368,7 +374,7 @@ def _verb(
     }:
         return "todo"
     if ("task" in words and words & {"create", "update"}) or (
-        "status" in arguments and arguments.keys() & _STEP
+        "status" in arguments and arguments.keys() & _STEP and words & _PROGRESS
     ):
         return "todo"
     if words & {"poll", "output", "stdin"}:

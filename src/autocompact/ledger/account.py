@@ -393,9 +393,8 @@ def _relative(text: str, base: str) -> str:
     if base not in text or not base:
         return text
     first, line_end, rest = text.partition("\n")
-    if first.endswith(f" {base}"):
-        return first + line_end + _relative(rest, base)
-    return re.sub(rf"(?<![\"']){re.escape(base)}", "", text)
+    said, rest = (first + line_end, rest) if first.endswith(f" {base}") else ("", text)
+    return said + re.sub(rf"(?<![\"']){re.escape(base)}", "", rest)
 
 
 def _requests(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter) -> str:

@@ -29,11 +29,11 @@ _REQUEST = LazyPattern(
 )
 _GIT = LazyPattern(r"(?<![\w./-])(?:git|gh|glab|hub)\s")
 _NAMES_BRANCH = LazyPattern(
-    r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|--?\S+\s+)*(?:branch\s+--show-current|rev-parse\s+--abbrev-ref\s+HEAD)\s*(?:\Z|2>|\n)"
+    r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|-\S+\s+)*+(?:branch\s+--show-current|rev-parse\s+--abbrev-ref\s+HEAD)\s*(?:\Z|2>|\n)"
 )
 """At the end of the command: what it printed stands at the end as well."""
 _OPENS = LazyPattern(r"(?<![\w./-])(?:gh|glab|hub)\s+(?:pr|mr|pull-request)\b")
-_STATUS = LazyPattern(r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|--?\S+\s+)*status\b")
+_STATUS = LazyPattern(r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|-\S+\s+)*+status\b")
 _ENTRY = LazyPattern(r"^(?: ?[MADRCUT]{1,2}|(?P<new>\?\?)) {1,2}(?P<path>\S[^\n]{0,200})$", re.MULTILINE)
 """A line of ``git status --short``; the first one may have lost the blank it begins with."""
 

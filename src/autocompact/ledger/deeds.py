@@ -251,7 +251,7 @@ def find_todos(calls: Sequence[Call], *, earlier: Sequence[Entry] = ()) -> list[
         if call.is_error:
             continue
         statement = _string(call.action.arguments, "query")
-        if call.action.verb == "other" and statement:
+        if statement and call.action.name.lower() == "sql":
             _tabled(tasks, call, statement=statement)
         if call.action.verb != "todo":
             continue
@@ -286,7 +286,7 @@ def _tabled(tasks: dict[str, _Item], call: Call, *, statement: Redacted) -> None
     for row, text in zip(rows(statement), names, strict=True):
         same = next((number for number, item in tasks.items() if item.text.endswith(f"({row.id})")), "")
         if row.title:
-            tasks[same or str(len(tasks) + 1)] = _Item(
+            tasks[same or f"sql {row.id}"] = _Item(
                 text=text, status=row.status, seq=call.seq, evidence=call.seq
             )
         elif same:

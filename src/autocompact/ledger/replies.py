@@ -131,7 +131,7 @@ def _clarified(said: str) -> str:
 def _message(output: str) -> str:
     try:
         return msgspec.json.decode(output, type=_Message).message
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return ""
 
 
@@ -146,7 +146,7 @@ def _of_json(output: str, question: str) -> Iterator[str]:
     """
     try:
         answers = msgspec.json.decode(output, type=_Answers).answers
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return
     for name, given in answers.items():
         nested = cast("Mapping[str, object]", given).get("answers") if isinstance(given, dict) else given

@@ -48,7 +48,7 @@ from autocompact.ledger.commands import is_check
 from autocompact.ledger.outcomes import Outcome, edited_file, is_status_hidden, read_outcome, was_not_edited
 from autocompact.ledger.replies import asks, replied
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
-from autocompact.ledger.stretches import readable
+from autocompact.ledger.stretches import as_sent, readable
 from autocompact.ledger.tickets import SHORTEST, begins, closed, described, pointed_to, shown
 from autocompact.ledger.wrapping import (
     finished,
@@ -161,6 +161,9 @@ def scan(
     # a secret is known by its place once ("TOKEN=…"), and must go wherever else it stands, also before: so all is
     # read before the first is redacted
     redactor.learn(text for _, text in texts)
+    # what is not told of a result in JSON may name a secret that is repeated elsewhere
+    sent = ((as_sent(message), text) for message, text in texts if text is not message)
+    redactor.learn(whole for whole, text in sent if whole.parts != text.parts)
     for index, (message, text) in enumerate(texts):
         found.last_seq = message.seq
         answered = {pair.result: pair.call for pair in pairing.push(message)}

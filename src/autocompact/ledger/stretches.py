@@ -49,13 +49,13 @@ def stretches(
 
 
 def readable(message: Message) -> Message:
-    """``message`` as a person would read it: results in JSON as what was printed, and of long texts the two ends.
-
-    They are cut at white space, so that no word and no secret is parted.
-    """
+    """``message`` as a person would read it: results in JSON as what was printed, and of long texts the two ends."""
     parts = tuple(map(_plain, message.parts))
-    if parts != message.parts:
-        message = message.with_parts(parts)
+    return as_sent(message if parts == message.parts else message.with_parts(parts))
+
+
+def as_sent(message: Message) -> Message:
+    """``message``, of long texts the two ends: cut at white space, so that no word and no secret is parted."""
     if all(map(_is_short, message.parts)):
         return message
     return message.with_parts(

@@ -87,28 +87,49 @@ def _of_object(fields: Mapping[str, object]) -> str | None:
     if len(names) > 1 or not (beside <= _BESIDE_IT or "stdout" in fields):
         return None
     text = _words(fields[names[0]]) if names else ""
-    errors = [words for name in ("stderr", "error") if (words := _words(fields.get(name)))]
-    if text is None or not (names or errors):
+    errors = [_words(fields[name]) for name in ("stderr", "error") if fields.get(name) is not None]
+    if text is None or None in errors or not (names or any(errors)):
         return None
-    codes = [fields[name] for name in _CODES if isinstance(fields.get(name), int)]
-    pieces = (*(f"Exit code {code}" for code in codes[:1]), text, *errors)
+    codes = [code for name in _CODES if type(code := fields.get(name)) is int]
+    pieces = (*(f"Exit code {code}" for code in codes[:1]), text, *filter(None, errors))
     said = "\n".join(piece.strip("\n") for piece in pieces if piece.strip())
-    return said if names else f"Error: {said}"
+    return said if names and not _went_wrong(fields) else f"error: {said}"
+
+
+def _went_wrong(fields: Mapping[str, object]) -> bool:
+    """True if the object says in words of its own that the call failed."""
+    flags = any(fields.get(name) is False for name in ("success", "ok"))
+    return flags or any(fields.get(name) is True for name in ("is_error", "isError", "timed_out", "timedOut")) or fields.get("status") in _FAILED  # fmt: skip
+
+
+_FAILED = ("failed", "failure", "error")
 
 
 def _words(value: object) -> str | None:
     return value if isinstance(value, str) else _of_blocks(value)
 
 
+_BLOCKS = frozenset(["text", "image", "audio", "resource", "resource_link"])
+_OF_A_BLOCK = frozenset(
+    "type text annotations _meta data mimeType resource uri name title description size cache_control".split()
+)
+
+
 def _of_blocks(value: object) -> str | None:
     """The text of content blocks as MCP has them; None for anything else, and where there is none."""
     if not isinstance(value, list):
         return None
-    blocks = cast("list[object]", value)
-    if not all(isinstance(block, dict) and "type" in block for block in blocks):
+    blocks = [
+        cast("Mapping[str, object]", each) for each in cast("list[object]", value) if isinstance(each, dict)
+    ]
+    if len(blocks) < len(cast("list[object]", value)) or not all(map(_is_block, blocks)):
         return None
-    texts = (cast("Mapping[str, object]", block).get("text") for block in blocks)
+    texts = (block.get("text") for block in blocks)
     return "\n".join(text for text in texts if isinstance(text, str) and text) or None
+
+
+def _is_block(block: Mapping[str, object]) -> bool:
+    return block.get("type") in _BLOCKS and block.keys() <= _OF_A_BLOCK
 
 
 def holds_instructions(note: str) -> bool:
