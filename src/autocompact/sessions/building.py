@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import msgspec
 
@@ -13,7 +14,10 @@ from autocompact.core.messages import Message, Part, Role, Text, Usage
 from autocompact.core.redaction import redact
 from autocompact.ledger.entries import Ledger
 
+_Shape = TypeVar("_Shape")
+
 _text = msgspec.json.Decoder(str).decode
+_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 @dataclass(slots=True)
@@ -166,6 +170,19 @@ def string(raw: msgspec.Raw | bytes) -> str:
         return _text(raw)
     except msgspec.DecodeError:
         return ""
+
+
+def decoded(decode: Callable[[msgspec.Raw], _Shape], raw: msgspec.Raw) -> _Shape | None:
+    """What a field holds; None if that is of another shape, which must not cost the message around it."""
+    try:
+        return decode(raw)
+    except msgspec.DecodeError:
+        return None
+
+
+def items(raw: msgspec.Raw) -> list[msgspec.Raw]:
+    """The elements of a JSON array; none for anything else."""
+    return decoded(_items, raw) or []
 
 
 def as_text(raw: msgspec.Raw | bytes) -> str:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from autocompact.core.messages import Dialect, Message, ToolResult
 from autocompact.errors import InvalidRequest
-from autocompact.sessions.building import string
+from autocompact.sessions.building import decoded, string
 from autocompact.sessions.jsonl import Lines
 from autocompact.sessions.session import Format, Session, Skipped
 from autocompact.wire.request import parse_message
@@ -43,8 +43,18 @@ class _Shape(msgspec.Struct):
     message_type: str | None = None
     agent: str | None = None
     is_demo: bool | None = None
-    notice: bool = msgspec.field(name="_harness_notice", default=False)
-    rolling_summary: dict[str, msgspec.Raw] | None = msgspec.field(name="_rolling_summary", default=None)
+    notice: msgspec.Raw = msgspec.field(name="_harness_notice", default=msgspec.Raw(b""))
+    rolling_summary: msgspec.Raw = msgspec.field(name="_rolling_summary", default=msgspec.Raw(b""))
+
+    @property
+    def is_notice(self) -> bool:
+        return bytes(self.notice) == b"true"
+
+    @property
+    def is_summary(self) -> bool:
+        """True if Claude Science marked it so: with ``true``, or an object that has the text."""
+        held = decoded(_fields, self.rolling_summary) or {}
+        return bytes(self.rolling_summary) == b"true" or bool(string(held.get("text", b"")))
 
 
 class _Choice(msgspec.Struct):
@@ -212,7 +222,7 @@ def _messages(conversation: _Conversation) -> tuple[list[Message], list[int], li
     acted = False
     for line, raw in conversation.messages:
         try:
-            if _shape(raw).rolling_summary is not None:
+            if _shape(raw).is_summary:
                 problems.append(Skipped(line=line, reason=_OWN_SUMMARY))
                 continue
             messages.append(_message(raw, seq=len(messages) + 1, dialect=dialect, acted=acted))
@@ -237,5 +247,5 @@ def _message(raw: bytes, *, seq: int, dialect: Dialect, acted: bool) -> Message:
         message = replace(message, role="tool")
     # SWE-agent shows the model a command's output, and worked examples, in the user's place; it calls the task so, too.
     observed = acted and (shape.message_type == "observation" or (shape.agent and shape.message_type is None))
-    program = observed or shape.is_demo or shape.notice
+    program = observed or shape.is_demo or shape.is_notice
     return replace(message, synthetic=True) if program and message.role == "user" else message

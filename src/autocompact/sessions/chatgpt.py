@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from autocompact.core.messages import Image, Part, Reasoning, Text, ToolCall, ToolResult
-from autocompact.sessions.building import Log, iso_time, not_exported, off_branch, string
+from autocompact.sessions.building import Log, decoded, iso_time, items, not_exported, off_branch, string
 from autocompact.sessions.exports import last_used
 from autocompact.sessions.session import Session, Skipped
 
@@ -43,13 +43,9 @@ class _Asset(msgspec.Struct):
     asset_pointer: str | None = None
 
 
-class _Attachment(msgspec.Struct, frozen=True):
-    name: str | None = None
-
-
 class _Marks(msgspec.Struct, frozen=True):
     model_slug: str | None = None
-    attachments: list[_Attachment] | None = None
+    attachments: msgspec.Raw = msgspec.Raw(b"")
     is_visually_hidden_from_conversation: bool = False
 
 
@@ -79,6 +75,7 @@ _CONTEXT = frozenset({"user_editable_context", "model_editable_context"})
 """Instructions and memories that ChatGPT puts before a conversation."""
 
 _chat = msgspec.json.Decoder(_Chat).decode
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _message = msgspec.json.Decoder(_Message | None).decode
 _asset = msgspec.json.Decoder(_Asset).decode
 
@@ -169,8 +166,9 @@ class _Reader:
         elif role == "system":
             self.log.add("system", parts, line=1, id=id, time=time)
         else:
-            names = [each.name for each in message.metadata.attachments or () if each.name]
-            files = [Text(text=not_exported(name)) for name in names]
+            attached = (decoded(_fields, raw) or {} for raw in items(message.metadata.attachments))
+            names = (string(fields.get("name", b"")) for fields in attached)
+            files = [Text(text=not_exported(name)) for name in names if name]
             self.log.add("user", files, line=1, synthetic=True, time=time)
             note = hidden or role != "user" or message.content.content_type in _CONTEXT
             self.log.add("user", parts, line=1, synthetic=note, id=id, time=time)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from autocompact.core.messages import Part, Reasoning, Text, ToolCall, ToolResult
-from autocompact.sessions.building import Log, as_text, not_exported, off_branch
+from autocompact.sessions.building import Log, as_text, decoded, items, not_exported, off_branch
 from autocompact.sessions.exports import last_used
 from autocompact.sessions.session import Session, Skipped
 
@@ -40,7 +40,7 @@ class _Message(msgspec.Struct):
     content: list[_Block] | None = None
     created_at: str | None = None
     attachments: list[_Attachment] | None = None
-    files: list[_Attachment] | None = None
+    files: msgspec.Raw = msgspec.Raw(b"")
     parent_message_uuid: str | None = None
 
 
@@ -54,6 +54,7 @@ class _Chat(msgspec.Struct):
 
 _chat = msgspec.json.Decoder(_Chat).decode
 _message = msgspec.json.Decoder(_Message).decode
+_attachment = msgspec.json.Decoder(_Attachment).decode
 _blocks = msgspec.json.Decoder(list[_Block]).decode
 
 
@@ -116,7 +117,8 @@ class _Reader:
             if each.extracted_content
         ]
         told = {each.file_name for each in message.attachments or () if each.extracted_content}
-        names = [each.file_name for each in message.files or () if each.file_name not in told]
+        named = (decoded(_attachment, raw) or _Attachment() for raw in items(message.files))
+        names = [each.file_name for each in named if each.file_name not in told]
         files += [Text(text=not_exported(name)) for name in names if name]
         words = [Text(text=block.text) for block in message.content or () if block.text]
         parts = words or ([Text(text=message.text)] if message.text else [])

@@ -1,7 +1,7 @@
 """The ``contents`` of Google's API: turns of the roles user and model, made of parts.
 
-They stand in requests, in what Gemini CLI's ``/chat save`` writes, and in Qwen Code's lines. Calls often have no id: each then gets one of its name and number, and an answer belongs to the oldest call of its
-name that is still open.
+They stand in requests, in what Gemini CLI's ``/chat save`` writes, and in Qwen Code's lines. Calls often have no id:
+each then gets one of its name and number, and an answer belongs to the oldest call of its name that is still open.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from autocompact.core.messages import Document, Image, Part, Reasoning, Text, ToolCall, ToolResult, Usage
-from autocompact.sessions.building import Log, as_text, string
+from autocompact.sessions.building import Log, as_text, decoded, items, string
 from autocompact.sessions.session import Session, Skipped
 
 
@@ -33,7 +33,7 @@ class _Answer(msgspec.Struct):
     name: str = ""
     id: str | None = None
     response: msgspec.Raw = msgspec.Raw(b"")
-    parts: list[ContentPart] | None = None
+    parts: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _Outcome(msgspec.Struct):
@@ -79,6 +79,7 @@ class _Request(msgspec.Struct, rename="camel"):
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_part = msgspec.json.Decoder(ContentPart).decode
 _content = msgspec.json.Decoder(Content).decode
 _request = msgspec.json.Decoder(_Request).decode
 _outcome = msgspec.json.Decoder(_Outcome).decode
@@ -173,7 +174,8 @@ class Turns:
         except msgspec.DecodeError:
             outcome = _Outcome()
         text = as_text(outcome.output) or as_text(outcome.error) or as_text(answer.response)
-        media = tuple(shown for part in answer.parts or () for shown in _media(part))
+        parts = (decoded(_part, raw) or ContentPart() for raw in items(answer.parts))
+        media = tuple(shown for part in parts for shown in _media(part))
         return ToolResult(call_id=id, text=text, is_error=bool(as_text(outcome.error)), media=media)
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Image, Part, Reasoning, Text, ToolCall, ToolResult
-from autocompact.sessions.building import Log, as_text, imported, iso_time, string
+from autocompact.sessions.building import Log, as_text, decoded, imported, iso_time, string
 from autocompact.sessions.jsonl import Lines
 from autocompact.sessions.session import Session, Skipped
 
@@ -43,7 +43,7 @@ class _Resource(msgspec.Struct):
 class _Action(msgspec.Struct):
     """What goose asks of the person beside the conversation, or is answered."""
 
-    message: str | None = None
+    message: msgspec.Raw = msgspec.Raw(b"")
     user_data: msgspec.Raw = msgspec.Raw(b"")
 
 
@@ -57,8 +57,8 @@ class _Piece(msgspec.Struct, rename="camel"):
     thinking: str | None = None
     id: str | None = None
     data: msgspec.Raw = msgspec.Raw(b"")
-    uri: str | None = None
-    name: str | None = None
+    uri: msgspec.Raw = msgspec.Raw(b"")
+    name: msgspec.Raw = msgspec.Raw(b"")
     mime_type: str | None = None
     resource: _Resource | None = None
     annotations: _Annotations | None = None
@@ -228,11 +228,11 @@ def _part(piece: _Piece) -> Iterable[Part]:
             yield Text(text=piece.text)
         case "thinking" if piece.thinking:
             yield Reasoning(text=piece.thinking)
-        case "image" if piece.data:
-            yield Image(media_type=piece.mime_type or "", data=string(piece.data))
-        case "resource_link" if piece.uri:
-            yield Text(text=f"{piece.name or ''} {piece.uri}".strip())
-        case "actionRequired" if said := _asked(_action(piece.data)):
+        case "image" if data := string(piece.data):
+            yield Image(media_type=piece.mime_type or "", data=data)
+        case "resource_link" if uri := string(piece.uri):
+            yield Text(text=f"{string(piece.name)} {uri}".strip())
+        case "actionRequired" if said := _asked(decoded(_action, piece.data) or _Action()):
             yield Text(text=said)
         case "resource" if piece.resource is not None:
             yield Text(text=piece.resource.text or piece.resource.uri)
@@ -244,16 +244,22 @@ def _part(piece: _Piece) -> Iterable[Part]:
 
 def _asked(action: _Action) -> str:
     """The question of a form, or what the person filled in; "" for the approval of a call."""
-    return as_text(action.user_data) or action.message or ""
+    return as_text(action.user_data) or string(action.message)
 
 
 def _call(piece: _Piece) -> ToolCall:
-    """A call; one that goose could not read has the reason in the place of its name and arguments."""
+    """A call; one that goose could not read has the reason in the place of its name and arguments.
+
+    One whose shape is not known has all of it there.
+    """
     outcome = piece.tool_call or _Outcome()
     if outcome.status == "error":
         reason = msgspec.json.encode({"error": as_text(outcome.error)}).decode()
         return ToolCall(id=piece.id or "", name="unreadable_call", arguments=reason)
-    call = _value(outcome.value)
+    call = decoded(_value, outcome.value)
+    if call is None:
+        unknown = msgspec.json.encode({"value": outcome.value}).decode()
+        return ToolCall(id=piece.id or "", name="unreadable_call", arguments=unknown)
     return ToolCall(id=piece.id or "", name=call.name, arguments=as_text(call.arguments))
 
 

@@ -17,7 +17,7 @@ from autocompact.core.messages import (
     ToolResult,
     Usage,
 )
-from autocompact.sessions.building import Log, as_text, kind_of, string
+from autocompact.sessions.building import Log, as_text, decoded, items, kind_of, string
 from autocompact.sessions.session import Session, Skipped
 
 _ROLES: Mapping[str, Role] = {
@@ -58,31 +58,33 @@ class _Url(msgspec.Struct):
 class _Source(msgspec.Struct):
     """Anthropic's form of an image or a document."""
 
-    media_type: str = ""
-    data: str = ""
-    url: str = ""
+    media_type: msgspec.Raw = msgspec.Raw(b"")
+    data: msgspec.Raw = msgspec.Raw(b"")
+    url: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _File(msgspec.Struct):
     """OpenAI's form of a file."""
 
-    filename: str = ""
-    file_data: str = ""
+    filename: msgspec.Raw = msgspec.Raw(b"")
+    file_data: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _Block(msgspec.Struct):
+    """A block of any provider: one name may hold a text in the blocks of one, and an object in those of another."""
+
     type: str = ""
     text: str | None = None
     thinking: str | None = None
     reasoning: str | None = None
-    summary: list[_Block] | None = None
+    summary: msgspec.Raw = msgspec.Raw(b"")
     image_url: _Url | str | None = None
-    base64: str | None = None
+    base64: msgspec.Raw = msgspec.Raw(b"")
     data: msgspec.Raw = msgspec.Raw(b"")
-    url: str | None = None
-    mime_type: str | None = None
-    source: _Source | None = None
-    file: _File | None = None
+    url: msgspec.Raw = msgspec.Raw(b"")
+    mime_type: msgspec.Raw = msgspec.Raw(b"")
+    source: msgspec.Raw = msgspec.Raw(b"")
+    file: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _Call(msgspec.Struct):
@@ -92,11 +94,11 @@ class _Call(msgspec.Struct):
 
 
 class _Unreadable(msgspec.Struct):
-    """A call whose arguments are no JSON."""
+    """A call whose arguments are no JSON, or not of the tool's shape."""
 
-    name: str | None = None
-    args: str | None = None
-    id: str | None = None
+    name: msgspec.Raw = msgspec.Raw(b"")
+    args: msgspec.Raw = msgspec.Raw(b"")
+    id: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _Function(msgspec.Struct, frozen=True):
@@ -126,7 +128,7 @@ class _Message(msgspec.Struct):
     id: str | None = None
     name: str | None = None
     tool_calls: list[_Call] | None = None
-    invalid_tool_calls: list[_Unreadable] | None = None
+    invalid_tool_calls: msgspec.Raw = msgspec.Raw(b"")
     tool_call_id: str | None = None
     status: str | None = None
     additional_kwargs: _Older | None = None
@@ -138,6 +140,9 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _path = msgspec.json.Decoder(list[str]).decode
 _block = msgspec.json.Decoder(_Block).decode
+_file = msgspec.json.Decoder(_File).decode
+_source = msgspec.json.Decoder(_Source).decode
+_unreadable = msgspec.json.Decoder(_Unreadable).decode
 _message = msgspec.json.Decoder(_Message).decode
 
 
@@ -243,8 +248,9 @@ def _add(log: Log, message: _Message, *, role: Role) -> None:
 def _calls(message: _Message) -> list[ToolCall]:
     read = [ToolCall(id=c.id or "", name=c.name, arguments=as_text(c.args)) for c in message.tool_calls or ()]
     read += [
-        ToolCall(id=c.id or "", name=c.name or "", arguments=c.args or "{}")
-        for c in message.invalid_tool_calls or ()
+        ToolCall(id=string(c.id), name=string(c.name), arguments=as_text(c.args) or "{}")
+        for c in (decoded(_unreadable, raw) for raw in items(message.invalid_tool_calls))
+        if c is not None
     ]
     older = message.additional_kwargs or _Older()
     if read:
@@ -264,31 +270,40 @@ def _parts(message: _Message) -> list[Part]:
         return [Text(text=text)] if text else []
     parts: list[Part] = []
     for raw in _items(message.content):
-        block = _Block(text=string(raw)) if bytes(raw).startswith(b'"') else _block(raw)
+        block = decoded(_block, raw) or _Block(text=as_text(raw))
         if block.text:
             parts.append(Text(text=block.text))
-        elif thought := _thought(block):
-            parts.append(Reasoning(text=thought))
         elif (shown := _media(block)) is not None:
             parts.append(shown)
+        elif thought := _thought(block):
+            parts.append(Reasoning(text=thought))
     return parts
 
 
 def _thought(block: _Block) -> str:
-    summary = "\n".join(each.text for each in block.summary or () if each.text)
-    return block.thinking or block.reasoning or summary
+    return block.thinking or block.reasoning or string(block.summary) or _summary(block)
+
+
+def _summary(block: _Block) -> str:
+    summaries = (decoded(_block, raw) or _Block(text=string(raw)) for raw in items(block.summary))
+    return "\n".join(each.text for each in summaries if each.text)
 
 
 def _media(block: _Block) -> Image | Document | None:
     """A picture or a file in any of the forms in which LangChain passes them on."""
     if block.image_url is not None:
         return Image(url=block.image_url if isinstance(block.image_url, str) else block.image_url.url)
-    if block.file is not None:
-        return Document(name=block.file.filename, data=block.file.file_data.partition(";base64,")[2])
-    source = block.source or _Source(
-        media_type=block.mime_type or "", data=block.base64 or string(block.data), url=block.url or ""
-    )
-    if block.type not in _MEDIA or not (source.data or source.url):
+    if (file := decoded(_file, block.file)) is not None:
+        return Document(name=string(file.filename), data=string(file.file_data).partition(";base64,")[2])
+    if name := string(block.file):
+        return Document(name=name)
+    source = decoded(_source, block.source)
+    if source is not None:
+        media_type, data, url = string(source.media_type), string(source.data), string(source.url)
+    else:
+        media_type, data = string(block.mime_type), string(block.base64) or string(block.data)
+        url = string(block.url) or string(block.source)
+    if block.type not in _MEDIA or not (data or url):
         return None
     kind = Image if block.type == "image" else Document
-    return kind(media_type=source.media_type, data=source.data, url=source.url)
+    return kind(media_type=media_type, data=data, url=url)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from autocompact.core.messages import Document, Image, Part, Reasoning, Role, Text, ToolCall, ToolResult
-from autocompact.sessions.building import Log, as_text, string
+from autocompact.sessions.building import Log, as_text, decoded, items, string
 from autocompact.sessions.session import Session, Skipped
 
 _ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
@@ -25,11 +25,11 @@ class _Shown(msgspec.Struct, rename="camel"):
     """A piece of a result that is more than a text: ``type`` says which, under a name of its own in each version."""
 
     type: str = ""
-    text: str | None = None
-    data: str = ""
-    url: str = ""
-    media_type: str = ""
-    filename: str = ""
+    text: msgspec.Raw = msgspec.Raw(b"")
+    data: msgspec.Raw = msgspec.Raw(b"")
+    url: msgspec.Raw = msgspec.Raw(b"")
+    media_type: msgspec.Raw = msgspec.Raw(b"")
+    filename: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _Approval(msgspec.Struct):
@@ -92,7 +92,7 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _message = msgspec.json.Decoder(_Message).decode
 _shape = msgspec.json.Decoder(_Shape).decode
-_shown = msgspec.json.Decoder(list[_Shown]).decode
+_shown = msgspec.json.Decoder(_Shown).decode
 _output = msgspec.json.Decoder(_Output).decode
 
 
@@ -227,22 +227,37 @@ def _result(piece: _Part, output: _Output) -> ToolResult:
     id = piece.tool_call_id
     if output.type == "execution-denied":
         return ToolResult(call_id=id, text=_denial(output.reason), is_error=True)
-    if output.type == "content":
-        shown = _shown(output.value)
-        text = "\n".join(each.text for each in shown if each.text)
-        return ToolResult(call_id=id, text=text, media=tuple(_media(shown)))
+    if output.type == "content" and bytes(output.value).startswith(b"["):
+        parts = [part for each in items(output.value) for part in _piece(each)]
+        text = "\n".join(part.text for part in parts if isinstance(part, Text))
+        media = tuple(part for part in parts if not isinstance(part, Text))
+        return ToolResult(call_id=id, text=text, media=media)
     text = as_text(output.value) or as_text(piece.output) or as_text(piece.result)
     return ToolResult(call_id=id, text=text, is_error=output.type.startswith("error"))
 
 
-def _media(shown: Iterable[_Shown]) -> Iterable[Image | Document]:
-    for each in shown:
-        if not (each.data or each.url):
-            continue
-        if each.type.startswith("image") or each.media_type.startswith("image/"):
-            yield Image(media_type=each.media_type, data=each.data, url=each.url)
+def _piece(raw: msgspec.Raw) -> Iterable[Text | Image | Document]:
+    """A piece of a result; one of a kind that is not known, such as a file by its id alone, as its JSON."""
+    shown = decoded(_shown, raw) or _Shown(text=raw)
+    text, data, url = string(shown.text), string(shown.data), string(shown.url)
+    if text:
+        yield Text(text=text)
+    if data or url:
+        kind = string(shown.media_type)
+        if shown.type.startswith("image") or kind.startswith("image/"):
+            yield Image(media_type=kind, data=data, url=url)
         else:
-            yield Document(media_type=each.media_type, name=each.filename, data=each.data, url=each.url)
+            yield Document(media_type=kind, name=string(shown.filename), data=data, url=url)
+    if not (text or data or url or _is_bare(raw)):
+        yield Text(text=as_text(raw))
+
+
+def _is_bare(raw: msgspec.Raw) -> bool:
+    """True if a piece tells nothing but its type, or has a text that is empty."""
+    fields = decoded(_fields, raw)
+    if fields is None:
+        return bytes(raw) == b"null"
+    return all(name == "type" or bytes(value) in (b'""', b"null") for name, value in fields.items())
 
 
 def _denial(reason: str | None) -> str:
