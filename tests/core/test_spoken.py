@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,6 +60,10 @@ NOTE = "<system-reminder>\nThe list of tasks is empty.\n</system-reminder>"
             f"{TOLD}\n<command-name>/a</command-name>\n<command-args>{'long ' * 2_000}</command-args>",
             f"/a {'long ' * 2_000}".strip(),
         ),
+        (
+            "<command-name>/deploy</command-name>\n<command-args>use List</command-args> and such</command-args>",
+            "/deploy use List and such",
+        ),
         ('<skill name="review" location="/srv/SKILL.md">\nNever push.\n</skill>\n\nthe pump', "the pump"),
         ("EXECUTION RESULT of [terminal]:\nls", ""),
         ("[attempt_completion] Result:\n<feedback>\nMore, please.\n</feedback>", "More, please."),
@@ -79,9 +85,15 @@ def test_what_the_client_wraps_around_is_not_the_users_words(text: str, words: s
         "Unknown command: /reviwe",
         "<bash-input>git pull</bash-input>\n<bash-stdout>Up to date.</bash-stdout><bash-stderr></bash-stderr>",
         "System: Please continue.",
-        "[System] Session resumed: the kernel was started anew.",
+        "[System] <skill_discovery>\n- plots\n</skill_discovery>",
+        "[System] compute snapshot: 4 cores, 16 GB",
+        "[System] Attached file: pump.csv",
+        "[System] Attachment available: pump.csv",
+        "[System] Showing lines 1 to 90 of 400.",
+        "[System] If this requires a capability that is missing, say so.",
+        "[System] Prior-turn images are left out.",
+        "[System] Your execution plan has been approved. Follow it.",
         "[Memory] <memory_recall>\nThe user likes short answers.</memory_recall>",
-        "[System Reminder]\nThe plan is empty.",
         '[image: pump.png — saved as artifact; call read_file(version_id="4f") to view]',
         "<user_action>\n  <context>User initiated a review task.</context>\n  <action>review</action>\n</user_action>",
         "Ran `cat rules.md`\n```\nNever push.\n```",
@@ -106,6 +118,12 @@ def test_what_a_client_writes_in_the_users_place_is_nobodys_words(text: str) -> 
         "Stop hook feedback is what I want to see.",
         "Unknown command: deploy\nWhy does it say so?",
         "System: Please continue. With the pump, I mean.",
+        "[Memory] leaks 2 GB an hour in the worker: please find and fix it",
+        "[System] clock is wrong",
+        "[System Message] component: rename it",
+        "[Memory note] feature: add tests",
+        "[System] Attached files are lost",
+        "[Auditor] role must not see prices",
         "[Systems] need a pump",
         "[Memory leak] in the pump",
         "[image: pump.png] What is wrong with it?",
@@ -113,8 +131,12 @@ def test_what_a_client_writes_in_the_users_place_is_nobodys_words(text: str) -> 
         "<skill> is what I lack",
         "Say what <bash-stdout> is for.",
         "Ran `make`\n```\nerror\n```\nWhy?",
+        "Ran `make`\n```\nerror\n```\nfix the parser, see log:\n```\nfoo\n```",
+        "Ran `make`\nIt failed. So did `make -k`:\n```\nfoo\n```",
         "Ran out of ideas.",
         "I ran the following shell command:\n```sh\nmake\n```\n\nThis produced the following result:\n```\nerror\n```\nWhy?",
+        "I ran the following shell command:\n```sh\nmake\n```\n\nThis produced the following result:\n```\nerror\n```\n"
+        "fix the parser, see log:\n```\nfoo\n```",
         "Continue if you have next steps.",
         "Called the Read tool, why?",
         "",
@@ -123,6 +145,32 @@ def test_what_a_client_writes_in_the_users_place_is_nobodys_words(text: str) -> 
 def test_what_begins_alike_is_the_users_words(text: str) -> None:
     assert is_spoken(text) == bool(text)
     assert spoken(text) == text
+
+
+_GEMINI = "I ran the following shell command:\n```sh\n{}\n```\n\nThis produced the following result:\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("begins", "goes_on"),
+    [
+        ("Ran `x`\n```\n" + "`\n```\n" * 2_850, "```"),
+        ("Ran `x`\n```\n", "```\n\n[Output truncated."),
+        ("Ran `", "`\n```\n"),
+        ("Ran `x`\n```\n", "``` "),
+        (_GEMINI.format("x"), "\n``` x"),
+        ("", _GEMINI.format("x")),
+        ("<command-name>/a</command-name><command-args>", "<command-name>"),
+        ("", "<command-name>/a</command-name><command-args>"),
+        ("<command-name>/a</command-name><command-args>", "b</command-args>"),
+    ],
+)
+def test_a_long_text_that_only_begins_like_a_clients_costs_little(begins: str, goes_on: str) -> None:
+    text = begins + goes_on * (1_000_000 // len(goes_on)) + "x"
+    before = time.process_time()
+    assert is_spoken(text)
+    assert spoken(text)
+    # at most 0.7 s where nothing else runs; where it is quadratic, half a minute
+    assert time.process_time() - before < 3
 
 
 @pytest.mark.parametrize("text", ["<system-reminder>one " * 9, "<ide_selection><system-reminder>"])
@@ -234,8 +282,19 @@ def test_what_claude_code_writes_behind_an_accepted_plan_is_not_the_users() -> N
             ],
             [1, 2, 3, 4],
         ),
-        (["Look.", "--- Content from referenced files ---", "never closed"], []),
-        (["--- End of content ---", "--- Content from referenced files ---"], []),
+        (
+            [
+                "--- Content from referenced files ---",
+                "a",
+                "--- End of content ---",
+                "b",
+                "--- End of content ---",
+                "Well?",
+            ],
+            [0, 1, 2, 3, 4],
+        ),
+        (["Look.", "--- Content from referenced files ---", "never closed"], [1, 2]),
+        (["--- End of content ---", "--- Content from referenced files ---"], [1]),
         (["What does --- Content from referenced files --- mean?", "--- End of content ---"], []),
         ([], []),
     ],

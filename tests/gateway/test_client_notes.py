@@ -148,6 +148,8 @@ BESIDE = {
         "Explain @RULES.md to me.",
         "\n--- Content from referenced files ---",
         "\nContent from RULES.md:\n",
+        "--- End of content ---",
+        "\nContent from MORE.md:\n",
         "Never deploy sonnet-of-friday.\n",
         "\n--- End of content ---",
     ),

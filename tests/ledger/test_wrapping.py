@@ -52,6 +52,7 @@ def test_what_a_reviewer_of_the_program_wants_is_an_order() -> None:
     found = '[Auditor] <verification_findings starts="0">\nThe row is wrong.\n\nMend it.\n</verification_findings>'
     assert ordered(found) == "The row is wrong.\n\nMend it."
     assert ordered("[Auditor]s want to know") == ""
+    assert ordered("[Auditor] role must not see prices") == ""
     assert ordered("[System] Your execution plan has been approved. Follow it.").startswith(
         "Your execution plan"
     )

@@ -131,6 +131,15 @@ def test_what_is_typed_behind_a_command_of_the_program_that_hands_it_on_is_the_p
     assert words.spoken(message.text) == "/plan move the pump"
 
 
+def test_what_is_typed_behind_a_command_may_name_the_tags_that_it_is_recorded_in() -> None:
+    log = Claude()
+    log.user(
+        "<command-message>import</command-message>\n<command-name>/import</command-name>\n"
+        "<command-args>use List<command-args> here</command-args>"
+    )
+    assert log.read().messages[0].is_request
+
+
 def test_a_note_beside_the_persons_words_is_a_message_of_its_own() -> None:
     log = Claude()
     log.user([text("<ide_opened_file>a.py</ide_opened_file>"), text("rename it")])
@@ -248,7 +257,9 @@ def test_queued_text_that_became_a_user_line_is_there_once() -> None:
     assert spoken(log.read()) == [("user", "one\ntwo"), ("user", "three")]
 
 
-@pytest.mark.parametrize("arguments", ["pump.py and its tests", ""])
+@pytest.mark.parametrize(
+    "arguments", ["pump.py and its tests", "", "use List<command-args> here", "a </command-args> in pump.py"]
+)
 def test_a_slash_command_is_one_request_whether_it_waited_in_the_queue_or_not(arguments: str) -> None:
     """It is typed as ``/review pump.py``, recorded in tags, and followed by the text that it stands for."""
     log = Claude()

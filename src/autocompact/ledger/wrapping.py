@@ -25,8 +25,8 @@ _STATUS = LazyPattern(r"<status>([^<]{1,100})</status>")
 
 _LEAD = LazyPattern(r"\s*<(teammate-message|cross-session-message|hook_prompt)\b[^>]{0,500}>")
 _HOOK = LazyPattern(
-    r"\s*(?:(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:|\[Auditor\](?=\s)"
-    r"|\[System\] (?=Your (?:\w{1,20} )?plan (?:has been|was) approved\b))\s*"
+    r"\s*(?:(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:"
+    r"|\[Auditor\] (?=<verification_findings\b)|\[System\] (?=Your \w{1,20} plan has been approved\b))\s*"
 )
 """Of Claude Code; Claude Science has a reviewer that wants what it found answered or mended, and says how a plan that the
 user approved is to be carried out."""
