@@ -7,6 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from autocompact.core.messages import text_message
@@ -166,6 +167,20 @@ async def test_messages_of_an_older_version_are_taken_as_they_are_until_they_are
     assert seal(file) == 40
     assert seal(file) == 0
     assert examine(file).findings == ()
+
+
+async def test_a_compaction_of_a_newer_program_is_no_damage(file: Path) -> None:
+    newer = (b"\x00" + msgspec.json.encode({"version": 99, "record": {}})).hex()
+    _change(file, f"UPDATE compactions SET record = x'{newer}', checksum = NULL WHERE number = 2")
+    (only,) = examine(file).findings
+    assert (only.check, "update autocompact" in only.what, "restore" in only.next) == (
+        "compactions",
+        True,
+        False,
+    )
+    async with SqliteStore(file) as store:
+        with pytest.raises(StoreTooNew, match="version 99"):
+            await store.load(bit_flips.KEYS[0])
 
 
 async def test_what_cannot_be_examined_is_refused(tmp_path: Path, file: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
 
 import msgspec
@@ -10,7 +11,9 @@ from hypothesis import given
 from msgspec import structs
 
 from autocompact.core.messages import Message, Text, ToolResult, text_message
+from autocompact.core.redacted import own
 from autocompact.errors import StoreCorrupt, StoreTooNew
+from autocompact.ledger.entries import Entry, Ledger
 from autocompact.stores.encoding import (
     EARLIER_CHECK,
     decode_message,
@@ -149,7 +152,28 @@ def test_the_receipt_of_an_older_record_is_read_in_the_words_of_today_and_says_t
 
 def test_a_record_of_a_newer_version_is_refused() -> None:
     with pytest.raises(StoreTooNew, match="update"):
-        decode_record(_envelope(5))
+        decode_record(_envelope(6))
+
+
+def _version(data: bytes) -> int:
+    body = data[1:] if data[:1] == b"\x00" else zlib.decompress(data[1:], wbits=-zlib.MAX_WBITS)
+    version: int = msgspec.json.decode(body)["version"]
+    return version
+
+
+def test_only_a_record_that_older_programs_have_no_word_for_is_refused_by_them() -> None:
+    """Programs of version 4 took a ledger with a wish for a damaged file, and would refuse every record of a newer version."""
+    without = compaction("c1", 5)
+    wish = Entry(kind="wish", text=own("tables over bullet points"), seq=3, key=own("tables"))
+    wished = replace(without, ledger=Ledger(entries=(*without.ledger.entries, wish)))
+    assert (_version(encode_record(without)), _version(encode_record(wished))) == (4, 5)
+    assert decode_record(encode_record(wished)) == wished
+
+
+def test_a_wish_that_was_written_before_it_had_a_version_is_read() -> None:
+    ledger = {"entries": [{"kind": "wish", "text": "tables", "seq": 3, "key": "tables"}]}
+    (entry,) = decode_record(_envelope(4, ledger=ledger)).ledger.entries
+    assert (entry.kind, entry.text) == ("wish", "tables")
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00{", b"\x01?", b"\x00{}", _envelope(1, status="on fire")])

@@ -20,7 +20,7 @@ from zlib import crc32
 from autocompact.compaction.record import Compaction
 from autocompact.core.plurals import plural
 from autocompact.core.search import KINDS, passages
-from autocompact.errors import StoreError, StoreUnavailable
+from autocompact.errors import StoreError, StoreTooNew, StoreUnavailable
 from autocompact.stores.checksums import message_checksum, row_checksum
 from autocompact.stores.connection import Connection, Cursor
 from autocompact.stores.encoding import decode_message, decode_record
@@ -114,6 +114,7 @@ _Check: TypeAlias = Callable[[_Patient], Iterator[Finding]]
 
 _TABLES = "SELECT count(*) FROM sqlite_schema"
 
+UPDATE = "nothing is wrong with it: update autocompact, and look again"
 _RESTORE = "restore the file from a backup, or copy what can still be read into a new one: `autocompact doctor --rescue NEW.db`"
 _REINDEX = (
     "nothing that was said is lost: `autocompact doctor --rescue NEW.db` makes a new file, with a new index"
@@ -354,8 +355,38 @@ def _reads(read: Callable[[], object]) -> str:
 def _compactions(patient: _Patient) -> Iterator[Finding]:
     """Records against their checksums, their logs, and what the conversations say of them."""
     sealed = patient.version >= CHECKSUMS_SINCE
-    columns = "number, conversation, id, status, record" + (", checksum" if sealed else ", NULL")
     records: dict[tuple[int, str], Compaction] = {}
+    newer: set[int] = set()
+    yield from _records(patient, records, newer=newer)
+    for conversation, last_seq, active, summary, *expected in patient.rows(
+        "SELECT id, last_seq, active, compressed_context"
+        + (", records" if sealed else "")
+        + " FROM conversations"
+    ):
+        # what cannot be read yet is not missing
+        if conversation in newer:
+            continue
+        own = {id: record for (owner, id), record in records.items() if owner == conversation}
+        problems = list(_dangling(own, last_seq=last_seq, active=active, summary=summary))
+        if expected and expected[0] not in (None, len(own)):
+            problems.append(f"it should have {plural(expected[0], 'compaction')}, it has {len(own)}")
+        for what in problems:
+            yield Finding(check="compactions", where=patient.name(conversation), what=what, next=_RESTORE)
+
+
+def _records(
+    patient: _Patient, records: dict[tuple[int, str], Compaction], *, newer: set[int]
+) -> Iterator[Finding]:
+    """Records against their checksums.
+
+    Args:
+        patient: the file.
+        records: get those that can be read, by the number of their conversation and their id.
+        newer: gets the numbers of conversations with a record of a newer program.
+    """
+    columns = "number, conversation, id, status, record" + (
+        ", checksum" if patient.version >= CHECKSUMS_SINCE else ", NULL"
+    )
     count = 0
     for *row, checksum in patient.rows(f"SELECT {columns} FROM compactions NOT INDEXED ORDER BY number"):
         count += 1
@@ -366,20 +397,12 @@ def _compactions(patient: _Patient) -> Iterator[Finding]:
             continue
         try:
             records[conversation, id] = decode_record(data)
+        except StoreTooNew as error:
+            newer.add(conversation)
+            yield Finding(check="compactions", where=where, what=str(error), next=UPDATE)
         except StoreError as error:
             yield Finding(check="compactions", where=where, what=str(error), next=_RESTORE)
     patient.counts["compactions"] = count
-    for conversation, last_seq, active, summary, *expected in patient.rows(
-        "SELECT id, last_seq, active, compressed_context"
-        + (", records" if sealed else "")
-        + " FROM conversations"
-    ):
-        own = {id: record for (owner, id), record in records.items() if owner == conversation}
-        problems = list(_dangling(own, last_seq=last_seq, active=active, summary=summary))
-        if expected and expected[0] not in (None, len(own)):
-            problems.append(f"it should have {plural(expected[0], 'compaction')}, it has {len(own)}")
-        for what in problems:
-            yield Finding(check="compactions", where=patient.name(conversation), what=what, next=_RESTORE)
 
 
 def _dangling(

@@ -59,10 +59,13 @@ _UNREADABLE = (
 )
 """What decoding of damaged bytes can raise."""
 
-_RECORD_VERSION = 4
+_RECORD_VERSION = 5
 """1: masks named their result by the id of its call, and are located when the context is folded. 1 and 2: the ledger had
 decisions, and told changed files like those that were only read. 1 to 3: receipts counted what was kept (a reference to a
-request was enough), recoverable and lost."""
+request was enough), recoverable and lost. 1 to 4: the ledger had no wishes; all else is as in 4."""
+
+_WITHOUT_WISHES = 4
+"""What a record without any is written as; those below are translated when they are read."""
 
 _HALF_SURROGATES = 1
 
@@ -131,13 +134,19 @@ def _usable(message: Message) -> Message:
 
 
 def encode_record(record: Compaction) -> bytes:
-    """A compaction record."""
-    envelope = {"version": _RECORD_VERSION, "record": record}
+    """A compaction record, of the lowest version that can say it."""
+    envelope = {"version": _version_of(record), "record": record}
     try:
         data = msgspec.json.encode(envelope)
     except UnicodeEncodeError:
         data = msgspec.json.encode(_each_text(msgspec.to_builtins(envelope), without_half_surrogates))
     return _deflated(data)
+
+
+def _version_of(record: Compaction) -> int:
+    # During an update programs of the version before read the same conversations: they are refused only what they have no word for.
+    has_wishes = any(entry.kind == "wish" for entry in record.ledger.entries)
+    return _RECORD_VERSION if has_wishes else _WITHOUT_WISHES
 
 
 class _Envelope(msgspec.Struct, frozen=True):
@@ -160,10 +169,10 @@ def decode_record(data: bytes) -> Compaction:
     try:
         envelope = msgspec.json.decode(_inflated(data), type=_Envelope)
         # by way of plain values: the old form does not fit the type
-        if envelope.version < _RECORD_VERSION:
+        if envelope.version < _WITHOUT_WISHES:
             plain = _with_newer_words(_with_newer_kinds(msgspec.json.decode(envelope.record)))
             return redacted_record(msgspec.convert(plain, type=Compaction))
-        if envelope.version == _RECORD_VERSION:
+        if envelope.version <= _RECORD_VERSION:
             return redacted_record(msgspec.json.decode(envelope.record, type=Compaction))
     except _UNREADABLE as error:
         raise StoreCorrupt(f"a compaction record cannot be read: {error}") from error

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from autocompact.errors import StoreCorrupt
+from autocompact.errors import StoreCorrupt, StoreTooNew
 from autocompact.ports import Key
-from autocompact.stores.doctor import Examination, Finding
+from autocompact.stores.doctor import UPDATE, Examination, Finding
 from autocompact.stores.naming import ServerUrl
 from autocompact.stores.opening import open_store
 from autocompact.stores.queries import queries
@@ -35,6 +35,11 @@ async def examine_server(url: ServerUrl) -> Examination:
                 whole = await store.whole(key)
             except StoreCorrupt as error:
                 findings.append(_damaged(key, error))
+                continue
+            except StoreTooNew as error:
+                # one compaction is: newer tables were refused before
+                where = f"conversation {key.conversation!r}"
+                findings.append(Finding(check="compactions", where=where, what=str(error), next=UPDATE))
                 continue
             if whole is not None:
                 counts.update(conversations=1, messages=len(whole.messages), compactions=len(whole.records))
