@@ -147,12 +147,28 @@ class Cluster:
         with self._changing:
             self._stop(signal.SIGINT)
 
+    def freeze(self) -> None:
+        """Let it hang: the server and all that serve a connection are there, and say nothing."""
+        self._signal(signal.SIGSTOP)
+
+    def mend(self) -> None:
+        """Go on after `freeze`."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, what: signal.Signals) -> None:
+        assert self._server is not None
+        for process in (self._server.pid, *self._serving()):
+            os.kill(process, what)
+
+    def _serving(self) -> list[int]:
+        assert self._server is not None
+        children = Path(f"/proc/{self._server.pid}/task/{self._server.pid}/children")
+        return [int(process) for process in children.read_text(encoding="ascii").split()]
+
     def _stop(self, by: signal.Signals) -> None:
         assert self._server is not None
         if by is signal.SIGKILL:
-            serving = f"/proc/{self._server.pid}/task/{self._server.pid}/children"
-            for process in (self._server.pid, *map(int, Path(serving).read_text(encoding="ascii").split())):
-                os.kill(process, by)
+            self._signal(by)
         else:
             self._server.send_signal(by)
         self._server.communicate()

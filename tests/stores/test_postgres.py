@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+import msgspec
 import pytest
 
 from autocompact.core.budget import Budget
@@ -15,9 +17,11 @@ from autocompact.core.tokens import Estimator
 from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable, StoreUnreachable
 from autocompact.ports import Key
+from autocompact.stores.naming import ServerUrl
 from autocompact.stores.postgres import PostgresStore
-from autocompact.stores.postgres_index import PostgresIndex
+from autocompact.stores.postgres_index import LargeTenant, LargeTenants, PostgresIndex
 from autocompact.stores.postgres_server import PostgresConnection
+from autocompact.stores.server_doctor import examine_server
 from autocompact.testing.records import KEY, compaction
 from tests.cli.test_serve import ended
 from tests.engine.support import step
@@ -178,6 +182,22 @@ async def test_tables_of_a_newer_version_are_left_alone(cluster: Cluster, databa
     assert cluster.sql("SELECT count(*) FROM autocompact.messages", database=database) == "1"
 
 
+async def test_a_compaction_of_a_newer_program_is_no_damage(cluster: Cluster, database: str) -> None:
+    async with PostgresStore(database) as store:
+        await store.append(KEY, _log(9), after=0)
+        lease = await store.acquire(KEY, holder="one", seconds=60)
+        assert lease is not None
+        await store.commit(KEY, records=[compaction("c1", 5)], active="c1", expected=None, fence=lease.fence)
+        newer = (b"\x00" + msgspec.json.encode({"version": 99, "record": {}})).hex()
+        cluster.sql(
+            f"UPDATE autocompact.compactions SET record = '\\x{newer}', checksum = NULL", database=database
+        )
+        with pytest.raises(StoreTooNew, match="version 99"):
+            await store.load(KEY)
+    found = [each for each in (await examine_server(ServerUrl(database))).findings if each.level == "problem"]
+    assert [(each.check, "update autocompact" in each.next) for each in found] == [("compactions", True)]
+
+
 async def test_who_may_not_make_tables_is_told_who_has_to(cluster: Cluster, database: str) -> None:
     cluster.sql("CREATE ROLE guest LOGIN", database=database)
     said = await _refused(database.replace("tester@", "guest@"))
@@ -277,6 +297,57 @@ async def test_a_server_that_has_no_connection_left_is_there_all_the_same(
             assert await store.reading(read) == 5
         finally:
             cluster.sql("ALTER ROLE tester CONNECTION LIMIT -1")
+
+
+async def test_a_statement_that_takes_its_time_behind_a_pooler_is_waited_for_while_it_has_no_other_connection(
+    cluster: Cluster, database: str
+) -> None:
+    """A question beside it stood in the pooler's queue for three seconds: the server was given up, and all who waited were cut."""
+
+    def read(connection: PostgresConnection) -> int:
+        connection.execute("SELECT pg_sleep(4)")
+        return 5
+
+    pooler = Pooler(cluster, connections=1)
+    try:
+        url = pooler.url(database)
+        async with (
+            PostgresStore(url, busy_seconds=30, doubt_seconds=0.05) as store,
+            PostgresStore(url, busy_seconds=30, doubt_seconds=0.05) as other,
+        ):
+            await store.append(KEY, _log(2), after=0)
+            assert await _loaded(other) == _log(2)
+            slow = asyncio.create_task(store.reading(read))
+            # these stand in the pooler's queue
+            queued = [asyncio.create_task(each.load(KEY)) for each in (store, other)]
+            assert await slow == 5
+            assert [list((await each).messages) for each in queued] == [_log(2)] * 2
+            assert (store.is_away, other.is_away) == (False, False)
+    finally:
+        pooler.stop()
+
+
+async def test_a_server_that_hangs_behind_a_pooler_is_given_up_at_the_calls_own_limit(
+    cluster: Cluster, database: str
+) -> None:
+    """The pooler lets everybody in, and keeps them waiting: nobody can tell that from a pooler whose connections are all at work."""
+    pooler = Pooler(cluster, connections=1)
+    try:
+        async with PostgresStore(
+            pooler.url(database), busy_seconds=0.2, answer_seconds=1, doubt_seconds=0.05
+        ) as store:
+            await store.append(KEY, _log(2), after=0)
+            assert await _loaded(store) == _log(2)
+            cluster.freeze()
+            try:
+                with pytest.raises(StoreUnavailable):
+                    await store.load(KEY)
+                assert store.is_away
+            finally:
+                cluster.mend()
+            assert await _loaded(store) == _log(2)
+    finally:
+        pooler.stop()
 
 
 async def test_who_reads_waits_no_longer_for_a_whole_table_than_for_another_who_changes_it(
@@ -616,6 +687,20 @@ async def test_what_the_planner_knows_to_be_common_in_a_tenant_is_told_to_nobody
             found = await index.search("red team", query, k=5)
             assert found == await anew.search("red team", query, k=5)
             assert bool(found) == (query != "blue")
+
+
+def test_the_tenants_that_searched_last_are_remembered_and_no_more() -> None:
+    """Of 2,000 tenants as many terms each were, some 400 MB."""
+    tenants, until = LargeTenants(most=2), time.monotonic() + 600
+    red, blue, green = (LargeTenant(total=total, until=until) for total in (1, 2, 3))
+    tenants.add("red", red)
+    tenants.add("blue", blue)
+    assert tenants.get("red") is red
+    tenants.add("green", green)
+    assert [tenants.get(name) for name in ("red", "blue", "green")] == [red, None, green]
+    # what is known anew takes the place of what was
+    tenants.add("red", LargeTenant(total=4, until=0.0))
+    assert [tenants.get(name) for name in ("red", "green")] == [None, green]
 
 
 async def test_what_is_remembered_of_a_large_tenant_hides_nothing_that_is_new(database: str) -> None:

@@ -34,7 +34,7 @@ ANSWER_SECONDS = 30.0
 """For one method. A conversation of 100,000 messages is read in three."""
 
 DOUBT_SECONDS = 2.0
-"""After so long without an answer, and each time again, the server is asked on another connection whether it is there."""
+"""After so long without an answer, and each time again, another connection is asked for: does the server let anybody in?"""
 
 _TABLES = ("conversations", "messages", "compactions", "passages", "leases")
 
@@ -49,8 +49,8 @@ class PostgresStore(TableStore[PostgresConnection]):
         connections: to the server at most.
         busy_seconds: how long to wait for a connection, and for who changes the same conversation.
         answer_seconds: how long a method may take, but for upkeep and `put_whole`; then its connection is cut.
-        doubt_seconds: after how long, of the same methods, the server is asked on another connection whether it is there; if it says
-            nothing, as one does that a network does not reach any more, the method's is cut.
+        doubt_seconds: after how long, of the same methods, the server is asked for another connection; if it says nothing, as one does
+            that a network does not reach any more, the method's is cut.
         failpoint: called with the name of each step of a writing method ("append:begun", "append:written",
             "append:committed"), so that a test can end the process there.
 

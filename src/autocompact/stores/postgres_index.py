@@ -10,8 +10,9 @@ of the likeliest passages are read (``sql/postgres/migrations/0005_search.sql``)
 
 from __future__ import annotations
 
+import threading
 import time
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
@@ -46,8 +47,11 @@ LONG = 20_000
 REMEMBERED_SECONDS = 300.0
 """How long that holds."""
 
-_MOST_REMEMBERED = 2_000
-"""Tenants of which it is remembered at most, and terms of each."""
+TENANTS = 64
+"""Tenants of which it is remembered at most: those that searched last."""
+
+_TERMS = 2_000
+"""Terms of each at most; with `TENANTS`, some ten megabytes."""
 
 _LAST = (1 << 63) - 1
 
@@ -93,7 +97,7 @@ class PostgresIndexer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Tenant:
+class LargeTenant:
     """What is remembered of a large tenant for a while.
 
     Attributes:
@@ -108,8 +112,38 @@ class _Tenant:
 
     def note(self, counts: Mapping[str, int]) -> None:
         """Remember the terms that are common, of counts up to one more than `BUDGET`."""
-        if len(self.common) < _MOST_REMEMBERED:
+        if len(self.common) < _TERMS:
             self.common.update(term for term, count in counts.items() if count > BUDGET)
+
+
+class LargeTenants:
+    """What is remembered of the tenants that searched last; any thread may use it.
+
+    Args:
+        most: so many tenants.
+    """
+
+    def __init__(self, most: int = TENANTS) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._used: OrderedDict[str, LargeTenant] = OrderedDict()
+
+    def get(self, namespace: str) -> LargeTenant | None:
+        """What is remembered of the tenant, if it still holds."""
+        with self._lock:
+            tenant = self._used.get(namespace)
+            if tenant is None or tenant.until < time.monotonic():
+                return None
+            self._used.move_to_end(namespace)
+            return tenant
+
+    def add(self, namespace: str, tenant: LargeTenant) -> None:
+        """Remember ``tenant``, and forget the one that has not searched for longest where there are too many."""
+        with self._lock:
+            self._used[namespace] = tenant
+            self._used.move_to_end(namespace)
+            if len(self._used) > self._most:
+                self._used.popitem(last=False)
 
 
 class PostgresIndex:
@@ -123,7 +157,7 @@ class PostgresIndex:
     def __init__(self, store: PostgresReader, *, large: int = LARGE) -> None:
         self._store = store
         self._large = large
-        self._tenants: dict[str, _Tenant] = {}
+        self._tenants = LargeTenants()
 
     async def search(
         self,
@@ -157,15 +191,13 @@ class PostgresIndex:
             is_open: whatever it finds is admitted.
         """
         tenant = self._tenants.get(namespace)
-        if tenant is None or tenant.until < time.monotonic():
+        if tenant is None:
             total = tables.run("passages_of", name=namespace).get
-            tenant = _Tenant(total=total, until=time.monotonic() + REMEMBERED_SECONDS)
+            tenant = LargeTenant(total=total, until=time.monotonic() + REMEMBERED_SECONDS)
             if total >= self._large:
-                # any thread may do so, also two at once: what is lost is only asked again
-                if len(self._tenants) >= _MOST_REMEMBERED:
-                    self._tenants.clear()
                 tenant.common.update(term for (term,) in tables.run("common_terms", most=BUDGET + 1))
-                self._tenants[namespace] = tenant
+                # two threads may do so at once: what is lost is only asked again
+                self._tenants.add(namespace, tenant)
         if not tenant.total:
             return None
         return _Scope(
@@ -268,7 +300,7 @@ class _Scope:
     postings: dict[str, dict[int, Sequence[int]]] = field(default_factory=dict[str, dict[int, Sequence[int]]])
     held: dict[int, Passage] = field(default_factory=dict[int, Passage])
     rare: dict[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
-    tenant: _Tenant | None = None
+    tenant: LargeTenant | None = None
     is_open: bool = False
 
     @property

@@ -64,7 +64,7 @@ _ATTEMPT_SECONDS = 2
 """For an attempt to reach a server that was away; the driver allows no fewer."""
 
 _ASKING_SECONDS = 3
-"""For a question beside a call that waits, after which the server is silent; the same."""
+"""For another connection beside a call that waits, after which the server is silent; the same."""
 
 _MIGRATING = 0x41435054
 """The advisory lock under which tables are made and changed."""
@@ -272,10 +272,10 @@ class Server:
                 limit.cancel()
 
     def doubt(self, call: Call) -> None:
-        """Cut a call that waits for an answer, if the server answers nobody else either; returns at once.
+        """Cut a call that waits for an answer, if the server lets nobody else in either; returns at once.
 
-        A statement may take its time, and so may a disk; a server that hangs, or that a network does not reach any more, says nothing to
-        anybody.
+        A statement may take its time, and so may a disk or the queue of a pooler; a server that hangs, or that a network does not reach
+        any more, says nothing to anybody. A pooler lets clients in while the server behind it hangs: that call ends at its own limit.
         """
         since = time.monotonic()
 
@@ -293,8 +293,10 @@ class Server:
 
     def _says_nothing(self) -> bool:
         begun = time.monotonic()
+        how: dict[str, Any] = {**_HOW, "connect_timeout": _ASKING_SECONDS}
         try:
-            self._reach(_ASKING_SECONDS)
+            # Who lets us in is there. A statement is no better question: behind a pooler it also waits where all connections are at work.
+            psycopg.connect(self.url.url, **how).close()
         except psycopg.Error:
             # who refuses at once is there: too many connections, or a restart, which ends the waiting ones itself
             return time.monotonic() - begun > ATTENTION_SECONDS
