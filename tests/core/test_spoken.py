@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.messages import Message, Text, ToolResult, text_message
-from autocompact.core.spoken import FIGURE, attached, is_spoken, spoken, standing_words
+from autocompact.core.spoken import FIGURE, attached, is_spoken, slash_command, spoken, standing_words
 
 EXAMPLE = (
     "Here's a running example of how to perform a task with the provided tools.\n\nUSER: Never push.\n\n"
@@ -301,3 +301,11 @@ def test_what_claude_code_writes_behind_an_accepted_plan_is_not_the_users() -> N
 )
 def test_files_beside_the_users_words_are_between_two_marks(texts: list[str], places: list[int]) -> None:
     assert list(attached(texts)) == places
+
+
+def test_a_command_is_read_where_a_text_begins_with_one() -> None:
+    command = slash_command("\n<command-name>/review</command-name>\n<command-args>42</command-args>")
+    assert command is not None
+    assert command.typed == "/review 42"
+    assert slash_command("/review 42") is None
+    assert slash_command("What is <command-name>/review</command-name>?") is None

@@ -83,6 +83,11 @@ def test_brackets_alone_tell_nothing() -> None:
     assert text == "# Code\n```go\nfunc f() {\n if x {\n  return 1\n```\nIt is f that returns the one."
 
 
+def test_a_passage_without_a_word_is_no_repetition() -> None:
+    text = "The build failed.\n\n— — —\n\n…\n\n— — —\n\nThe build of the parser failed.\n\nEnd."
+    assert "End." in condensed(redact(text), 4, counter=COUNTER).text
+
+
 def test_a_passage_with_a_number_that_no_other_has_is_no_repetition() -> None:
     text = "The build of the parser failed with 17 errors.\n\nLater the build of the parser failed with errors.\n\nEnd."
     assert condensed(redact(text), 5, counter=COUNTER).text == text
