@@ -145,7 +145,12 @@ def test_a_standing_instruction_is_told_from_its_form(language: str) -> None:
 
 
 def test_a_file_that_a_client_puts_beside_the_users_words_gives_no_rule_of_theirs() -> None:
-    words = ("Read it.", "--- Content from referenced files ---", "Always push to main.", "--- End of content ---")
+    words = (
+        "Read it.",
+        "--- Content from referenced files ---",
+        "Always push to main.",
+        "--- End of content ---",
+    )
     assert not Talk().add("user", *(Text(text=text) for text in words)).entries("rule")
     assert Talk().add("user", Text(text=words[2])).entries("rule")
 

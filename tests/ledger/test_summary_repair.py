@@ -66,6 +66,18 @@ def test_the_budget_holds_also_where_tokens_do_not_add_up(ledger: Ledger, budget
     assert made.text.startswith("It was done.")
 
 
+def test_an_account_that_came_out_too_long_is_written_again_in_less() -> None:
+    found = [
+        entry("finding", f"The {word} fails because its token expires.", seq=5)
+        for word in ("upload", "login", "export")
+    ]
+    for budget in range(200, 1_400, 40):
+        made = repaired(
+            "It was done.", Ledger(entries=(OPEN, CAUSE, RETRY, *found)), budget=budget, counter=Steep()
+        )
+        assert Steep().count(made.text) <= budget
+
+
 def test_a_complete_summary_stays_as_it_is() -> None:
     made = repaired(f"{RETRY.text}\n", Ledger(entries=(RETRY,)), budget=500)
     assert made == Repaired(text=RETRY.text)
