@@ -147,6 +147,21 @@ LOOKALIKES = [
     "Authorization: Bearer authentication-is-required-here",
     "Authorization: Basic authentication",
     "basic understanding of Bearer tokens1",
+    '"cache-key: build1#linux@main"',
+    '"partition-key: tenant1#order42@eu-west-1"',
+    "'token: user42@host-name.org'",
+    "'password: user42@host-name.org'",
+    'print("key: Item42*price^2+c")',
+    'print("hot-key: x1*y2^3+z3%w4")',
+    "'Key: Ctrl+Shift+F12&Alt'",
+    "'hot-key: Ctrl+Shift+F12&Alt'",
+    "authorization: see RFC7235#section-4.2",
+    "Authorization: user42@host-name.org",
+    "'x-api-key: $(cat key1.txt)'",
+    "'token: 请输入6位验证码!然后点击#确认'",
+    "'X-Api-Key: {{apiKey1}}#{{b}}@c'",
+    '"Authorization": "Bearer {token1}#{x}"',
+    "'Authorization: Bearer ' + f(token1)#x",
     'pattern = "-----BEGIN RSA PRIVATE KEY-----"',
     "-----BEGIN PUBLIC KEY-----\n" + PEM + "\n-----END PUBLIC KEY-----",
     "tokenizer: o200k_base_with_a_long_name_1",
@@ -484,6 +499,45 @@ def test_a_shortened_placeholder_stays(value: str) -> None:
 )
 def test_what_is_too_short_or_too_plain_for_a_secret_stays(text: str) -> None:
     assert _found(text) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "aB3$dE6#fG9(hJ2)kL5@mN8",
+        "xK9{vQ2#pL7<wR4!mN8>tB6^yH3",
+        "aB3$kAtE6#fG9&k6t=kL5@mN8",
+        "mcp:m4xC8Gd+siYxC73AB&k6t=jL3n!QK%Q!2g",
+    ],
+)
+@pytest.mark.parametrize(
+    "around",
+    [
+        "curl -H 'X-Api-Key: {}' https://h",
+        'curl -H "X-Auth-Token: {}" https://h',
+        "curl -H 'apikey: {}'",
+        "curl -H 'Authorization: Bearer {}' https://h",
+        'curl -H "Authorization: {}" https://h',
+        '{{"Authorization": "Bearer {}"}}',
+        r'{{"cmd": "curl -H \"Authorization: Bearer {}\" https://h"}}',
+        r"{{\"Authorization\": \"Bearer {}\"}}",
+        r"{{\\\"headers\\\":{{\\\"authorization\\\":\\\"Bearer {}\\\"}}}}",
+        "headers={{'Authorization': 'Bearer {}'}}",
+        "headers={{'X-Proxy': 'Bearer {}'}}",
+        r'"Authorization: Bearer {}\r\n"',
+        '-H "Authorization: Bearer {}',
+    ],
+)
+def test_a_token_in_quotes_goes_up_to_the_closing_one_whatever_signs_it_has(around: str, value: str) -> None:
+    assert _found(around.format(value)) == [value]
+
+
+@pytest.mark.parametrize(
+    "unit", ["bearer:aaaaaaaaaaaaaaaa!", "bearer=aaaaaaaaaaaaaaaa#", "authorization:bearer=aaaaaaaa!"]
+)
+def test_a_header_without_a_token_is_not_read_again_up_to_the_end_of_the_text(unit: str) -> None:
+    # The growth is measured in benchmarks/redaction.py; nothing of it is a token
+    assert find_secrets(unit * (200_000 // len(unit))) == ()
 
 
 @pytest.mark.requirement("E1")

@@ -30,9 +30,11 @@ from autocompact.core.redaction.values import (
     entropy,
     is_password,
     is_placeholder,
+    is_reference,
     mixed,
     random_looking,
     stripped,
+    wordlike,
 )
 from autocompact.core.redaction.vendors import VENDORS
 from autocompact.core.redaction.words import is_word
@@ -54,28 +56,82 @@ def _basic(value: str) -> bool:
 
 def _authorization(value: str) -> bool:
     value = stripped(value)
-    if len(value) < 8 or is_placeholder(value):
+    if len(value) < 8:
         return False
     folds = value[1:] not in (value[1:].lower(), value[1:].upper())
-    return folds or (value[-1] == "=" and not value[:-1].isalpha()) or (mixed(value) and len(value) >= 16)
+    encoded = value[-1] == "=" and not value[:-1].isalpha()
+    return (folds or encoded or (mixed(value) and len(value) >= 16)) and not is_placeholder(value)
 
 
-_NAMES = re.compile(r"\$[A-Za-z_]{3}|%[sdr]")
-_SIGN = re.compile(r"[!#$%&*@^?]")
+_NAMES = re.compile(r"\$[A-Za-z_]{3}\w{0,40}|\$?\{[^{}]{1,60}\}|%(?:\(\w{1,30}\))?[sdr]")
+"""What a program puts a value in for, or looks like it: what is left of a token without these is judged."""
+_SIGN = re.compile(r"[!#$&*@^?(){}<>]|%(?![0-9A-Fa-f]{2})")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z0-9]")
+_OPERATORS = re.compile(r"[\w.()+*/%^=<>&|!~-]+$")
+_KEYBOARD = re.compile(
+    r"(?:^|[+&])(?:ctrl|control|shift|alt|altgr|option|cmd|command|meta|super|win|fn|f\d{1,2})(?:[+&]|$)",
+    re.IGNORECASE,
+)
+
+
+def _is_expression(value: str) -> bool:
+    """True for arithmetic and comparisons of short names, words and numbers: ``x1*y2^3+z3``."""
+    operands = re.findall(r"\w+", value)
+    return bool(_OPERATORS.match(value)) and all(
+        len(each) < 3 or each.isdecimal() or wordlike(each) >= 0.5 for each in operands
+    )
 
 
 def _signed(value: str) -> bool:
-    """True for a token with signs that no library puts into one: people make them up as they do passwords."""
-    value = stripped(value)
-    if len(value) < 12 or not mixed(value) or not _SIGN.search(value) or is_placeholder(value):
+    """True for a token with signs that no library puts into one, in an order that only chance makes.
+
+    Addresses, arithmetic, names of keys (``Ctrl+F12``) and anchors of pages have such signs between words and numbers.
+    """
+    value = _NAMES.sub("", stripped(value))
+    if len(value) < 12 or not value.isascii() or not mixed(value) or not _SIGN.search(value):
         return False
-    return not _NAMES.search(value) and entropy(value) >= 3
+    if entropy(value) < 3 or 2 * len(_PARTS.findall(value)) < len(value) or wordlike(value) >= 0.5:
+        return False
+    return not (
+        is_placeholder(value) or is_reference(value) or _is_expression(value) or _KEYBOARD.search(value)
+    )
 
 
-_MORE = r"(?:(?:[!#%*@^?]|&(?!\w{1,30}=)|\$(?![A-Za-z_{(]{3}))[A-Za-z0-9._~+/=:-]*+)*+"
-"""Behind the beginning of a token: signs and what follows them, but for the next field of a query, and a variable."""
+_BEGINNING = re.compile(r"(?:\w{1,20}:)?[A-Za-z0-9._~+/=-]*")
 
-_WITH_SIGNS = r"(?!\w{1,40}=)(?P<s>[A-Za-z0-9._~+/=-][^\s\"'`<>\\{}()]{11,300})(?=\\?[\"'\s]|\Z)"
+
+def _carried(value: str) -> bool:
+    """True for what stands in quotes behind ``Bearer``, up to their end: its beginning is a token, or all of it is."""
+    beginning = _BEGINNING.match(value)
+    return _signed(value) or (beginning is not None and dense(beginning[0]))
+
+
+_MORE = r"(?:(?:[!#%*@^?]|&(?!\w{1,30}=)|\$(?![A-Za-z_{(]{3}))[A-Za-z0-9._~+/=:-]{0,40}+){0,16}+"
+"""Behind the beginning of a token: signs and what follows them, but for the next field of a query, and a variable.
+
+It is bounded: where ``bearer:…!`` repeats without end, each would otherwise be read up to the last.
+"""
+
+_WITH_SIGNS = r"(?!\w{1,40}=)(?P<s>[A-Za-z0-9._~+/=-][^\s\"'`<>\\{}()]{11,300}+)(?=\\?[\"'\s]|\Z)"
+"""A value without quotes around it."""
+
+_ESCAPED = r"\\(?=[!#$%&*@^?(){}<>])"
+_END = r"(?=\\{0,7}[\"'`]|\\[rn]|\Z)"
+
+
+def _up_to(quote: str, name: str) -> str:
+    """A pattern (group ``name``) for a value in quotes, up to the closing one: inside them nothing else ends it."""
+    return rf"(?!\w{{1,40}}=[\"'\\])(?P<{name}>(?:(?!{quote})[^\s\\]|{_ESCAPED}){{12,300}}+){_END}"
+
+
+def _quoted_behind(before: str) -> str:
+    """A pattern for a value behind ``before``, up to the quote that stands in front of ``before``."""
+    return "|".join(
+        rf"(?<={quote}){before}{_up_to(quote, name)}" for quote, name in (('"', "s"), ("'", "t"), ("`", "u"))
+    )
+
+
+_SCHEME = r"(?:[A-Za-z][A-Za-z-]{1,19}[ \t]{1,3})?"
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.IGNORECASE)
 
@@ -88,8 +144,23 @@ _HEADERS = (
     form(
         "token",
         "bearer",
+        pattern=_quoted_behind(r"bearer[ \t]{1,3}"),
+        examples=(
+            "headers = {'X-Proxy': 'Bearer «<a20>&k6t=ve3#x$kAt!9»'}",
+            '"Bearer «xK9$vQ2#pL7(wR4)mN8@tB6^yH3»"',
+        ),
+        others=(
+            '"Bearer sk1-$KEY_OF_MINE"',
+            "'Bearer see#/components/schemas/Token1'",
+            '"Bearer ${TOKEN1}#${USER2}@${HOST3}"',
+        ),
+        accept=_carried,
+    ),
+    form(
+        "token",
+        "bearer",
         pattern=r"(?<![A-Za-z])bearer(?:,?[ \t]{1,3}|%20|\+|:[ \t]?|=)"
-        rf"(?P<s>(?:\w{{1,20}}:)?[A-Za-z0-9._~+/=-]{{16,}}{_MORE})",
+        rf"(?P<s>(?:\w{{1,20}}:)?(?=[A-Za-z._~+/=-]{{0,300}}+[0-9])[A-Za-z0-9._~+/=-]{{16,}}{_MORE})",
         examples=(
             "Authorization: Bearer «<a36>»",
             "Authorization: Bearer «0a1b2c3d4e5f6a7b8c9d»",
@@ -101,6 +172,39 @@ _HEADERS = (
             "basic understanding of Bearer tokens1",
         ),
         accept=dense,
+    ),
+    form(
+        "credentials",
+        "auth",
+        pattern=_quoted_behind(rf"authorization:[ \t]{{0,3}}{_SCHEME}"),
+        examples=(
+            "-H 'Authorization: Bearer «xK9$vQ2&k6t=pL7$kAtR4!mN8@tB6^yH3»'",
+            '-H "Authorization: Bearer «xK9(vQ2#pL7{wR4!mN8<tB6^yH3»"',
+            r"\"Authorization: «aB3$dE6#fG9(hJ2)kL5@mN8»\"",
+            '--header "Authorization: Bearer «mcp:m4xC8Gd+siYxC73AB&k6t=jL3n!QK%Q!2g»"',
+        ),
+        others=(
+            '-H "Authorization: Bearer sk1-$KEY_OF_MINE"',
+            "'Authorization: Bearer user42@host-name.org'",
+            "'Authorization: see RFC7235#section-4.2'",
+        ),
+        accept=_signed,
+    ),
+    form(
+        "credentials",
+        "auth",
+        pattern=rf"authorization\\{{0,7}}[\"'`]\]?[ \t]{{0,3}}(?:[:=,]|=>)[ \t]{{0,3}}\\{{0,7}}(?P<q>[\"'`]){_SCHEME}"
+        + _up_to("(?P=q)", "s"),
+        examples=(
+            '{"Authorization": "Bearer «xK9$vQ2#pL7&wR4!mN8@tB6^yH3»"}',
+            r"{\"Authorization\": \"Bearer «xK9$vQ2#pL7(wR4)mN8@tB6^yH3»\"}",
+            "headers['Authorization'] = '«aB3$dE6#fG9(hJ2)kL5@mN8»'",
+        ),
+        others=(
+            '{"Authorization": "Bearer {token1}#{user2}@{host3}"}',
+            '{"Authorization": "see RFC7235#section-4.2"}',
+        ),
+        accept=_signed,
     ),
     form(
         "credentials",
@@ -130,15 +234,16 @@ _HEADERS = (
     form(
         "credentials",
         "auth",
-        pattern=rf"authorization\]?:[ \t]{{0,3}}(?:[a-z-]{{2,20}}[ \t]{{1,3}})?{_WITH_SIGNS}",
+        pattern=rf"authorization\]?:[ \t]{{0,3}}{_SCHEME}{_WITH_SIGNS}",
         examples=(
-            "-H 'Authorization: Bearer «xK9$vQ2#pL7&wR4!mN8@tB6^yH3»'",
+            "Authorization: Bearer «xK9$vQ2#pL7&wR4!mN8@tB6^yH3»",
             "Authorization: «aB3$dE6#fG9&hJ2!kL5@mN8»",
         ),
         others=(
-            '-H "Authorization: Bearer sk1-$KEY_OF_MINE"',
             "Authorization: Bearer 1234%s5678abcd",
             "Authorization: Bearer $(cat token2.txt)",
+            "authorization: see RFC7235#section-4.2",
+            "Authorization: user42@host-name.org",
         ),
         accept=_signed,
     ),
@@ -146,14 +251,25 @@ _HEADERS = (
         form(
             kind,
             f"{name}:",
-            pattern=rf"(?<=[\"'])[\w-]{{0,30}}{name}:[ \t]{{0,3}}{_WITH_SIGNS}",
-            examples=(f'-H "X-My-{name.title()}: «aB3$dE6#fG9&hJ2!kL5@mN8»"',),
-            others=() if name == "password" else (f'-H "X-My-{name.title()}: page-of-%s&row=2"',),
+            pattern=rf"(?P<q>[\"'`])[\w-]{{0,30}}{name}:[ \t]{{0,3}}{_up_to('(?P=q)', 's')}",
+            examples=(
+                f'-H "X-My{name}: «aB3$dE6#fG9&hJ2!kL5@mN8»"',
+                f"-H 'x-{name}: «aB3$kAt6#fG9(hJ2)kL5&k6t=mN8»'",
+            ),
+            others=(
+                f"'x{name}: user42@host-name.org'",
+                f'"x{name}: page-of-%s&row=2"',
+            )
+            if name != "password"
+            else (),
             back=40,
+            ahead=400,
             accept=_signed,
         )
         for kind, name in (
-            ("API key", "key"),
+            ("API key", "-key"),  # "key" alone is one of a keyboard, a cache or a table
+            ("API key", "apikey"),
+            ("API key", "api_key"),
             ("token", "token"),
             ("secret", "secret"),
             ("password", "password"),
