@@ -516,6 +516,7 @@ def test_what_is_too_short_or_too_plain_for_a_secret_stays(text: str) -> None:
         "curl -H 'X-Api-Key: {}' https://h",
         'curl -H "X-Auth-Token: {}" https://h',
         "curl -H 'apikey: {}'",
+        "curl -H 'X-Api-Key: {} ' https://h",
         "curl -H 'Authorization: Bearer {}' https://h",
         'curl -H "Authorization: {}" https://h',
         '{{"Authorization": "Bearer {}"}}',

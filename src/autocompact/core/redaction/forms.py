@@ -116,7 +116,7 @@ _WITH_SIGNS = r"(?!\w{1,40}=)(?P<s>[A-Za-z0-9._~+/=-][^\s\"'`<>\\{}()]{11,300}+)
 """A value without quotes around it."""
 
 _ESCAPED = r"\\(?=[!#$%&*@^?(){}<>])"
-_END = r"(?=\\{0,7}[\"'`]|\\[rn]|\Z)"
+_END = r"(?=\\{0,7}[\"'`]|\\[rn]|(?<![,;.:])\s|\Z)"
 
 
 def _up_to(quote: str, name: str) -> str:
