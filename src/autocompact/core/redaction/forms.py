@@ -220,7 +220,11 @@ _HEADERS = (
             '--header "Authorization: Bearer «mcp:m4xC8Gd+siYxC73AB&k6tVe#jL3n!QK%Q!2g»"',
             "GET /a?authorization=Bearer%20«a8Xb2Lq9Zr4T»&next=page2",
         ),
-        others=("Authorization: Basic authentication", "Authorization: Token <token>"),
+        others=(
+            "Authorization: Basic authentication",
+            "Authorization: Token <token>",
+            "Authorization: Token Ab1..........",
+        ),
         accept=_authorization,
     ),
     form(
