@@ -80,6 +80,19 @@ def test_what_holds_for_once_or_was_pasted_is_none() -> None:
     assert _wishes('{"style": "one question per message is plenty for me"}') == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "❯ python3 balance.py --date 2026-07 !",
+        "429 on /price, retrying in 26s .",
+        "ann@box:~ make it short please",
+    ],
+)
+def test_a_line_of_a_terminal_is_none(line: str) -> None:
+    assert likelihood(line, of=len(line)) == 0.0
+    assert likelihood("4 spaces please, and short lines", of=32) > 0.0
+
+
 def test_a_rule_on_the_same_matter_takes_the_place_of_a_wish() -> None:
     wish = "tables over bullet points when you compare things"
     assert _wishes(wish) == [wish]

@@ -36,6 +36,9 @@ SHARE, FEW, MOST_OF_SMALL, LEAST_BUDGET = 0.08, 60, 0.2, 100
 tokens of an account below which they have none."""
 
 _WORD = LazyPattern(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d+|[?%:]")
+_OF_A_TERMINAL = LazyPattern(r"\s*(?:[❯➜»λ$%>]\s|[\w.-]+@[\w.-]+[ :]|\d{3,}\b|\d+[:./]\d)")
+"""Begins a line that somebody pasted: behind a prompt, or with a status, a time, a version."""
+
 _EAST = LazyPattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LEADS = frozenset("ok so and but also btw oh please pls hey well then now just".split())
 """Words before the one that a sentence begins with."""
@@ -49,6 +52,8 @@ def likelihood(sentence: str, *, of: int) -> float:
         of: characters of the message that it stands in.
     """
     if not SHORTEST <= len(sentence) <= LONGEST or sentence.rstrip("\"')` ").endswith(("?", "？")):
+        return 0.0
+    if _OF_A_TERMINAL.match(sentence):
         return 0.0
     weights = _weights()
     score = BEGIN + sum(weights.get(feature, 0.0) for feature in features(sentence))
