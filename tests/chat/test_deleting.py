@@ -168,16 +168,22 @@ async def test_a_program_that_has_it_open_lets_go_of_it_and_brings_nothing_back(
     assert _files_with(tmp_path, SECRET) == []
 
 
-async def test_a_message_that_was_on_its_way_is_told_of_the_deletion(tmp_path: Path) -> None:
+@pytest.mark.parametrize("steps", [0, 1, 2, 3])
+async def test_a_message_that_was_on_its_way_is_told_of_the_deletion(tmp_path: Path, steps: int) -> None:
     async with chatting(tmp_path, config=_config(tmp_path / "memory")) as service:
         session = await _told(service, SECRET)
         sending = asyncio.create_task(session.send(f"More of {SECRET}"))
-        # it has not reached the log yet
-        while not session.running:  # noqa: ASYNC110 - a session has no event for it
+        for _ in range(1_000):
+            if session.running:
+                break
             await asyncio.sleep(0)
-        await service.delete(session.id)
+        for _ in range(steps):  # it has not reached the log yet, or not even begun
+            await asyncio.sleep(0)
+        await session.aclose()
         with pytest.raises(InvalidInput, match="was deleted"):
-            await sending
+            await asyncio.wait_for(sending, 20)
+        assert not session.running
+        await service.delete(session.id)
 
     assert _files_with(tmp_path, SECRET) == []
 

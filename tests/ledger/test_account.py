@@ -176,8 +176,8 @@ def test_the_values_of_a_change_are_told_where_there_is_room() -> None:
 
 
 def test_paths_of_thousands_of_lines_are_shortened() -> None:
-    changes = [_entry("change", "edited", key=f"/work/application/{name}.py", seq=4) for name in "ab"]
-    before = redact("\n".join(f"- row {n} of /work/application/src" for n in range(3_000)))
+    changes = [_entry("change", "edited", key=f"/srv/application/{name}.py", seq=4) for name in "ab"]
+    before = redact("\n".join(f"- row {n} of /srv/application/src" for n in range(3_000)))
     text = account(Ledger(entries=tuple(changes)), budget=90_000, counter=COUNTER, previous=before)
     assert text.count("row 2999 of src") == 1
 

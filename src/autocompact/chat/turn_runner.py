@@ -71,7 +71,18 @@ class TurnRunner:
         self._task = asyncio.create_task(
             self._run(self.turn, context, request=request, pending_id=pending_id, begun=begun)
         )
+
+        def never_begun(_task: asyncio.Task[None]) -> None:
+            """It was cancelled before its first step, so nothing of `_run` was run."""
+            if not begun.done():
+                self.turn = None
+                begun.set_exception(InvalidInput(self._why_cancelled()))
+
+        self._task.add_done_callback(never_begun)
         return begun
+
+    def _why_cancelled(self) -> str:
+        return DELETED if self.closed else "it was cancelled before it began"
 
     async def _run(
         self,
@@ -102,8 +113,7 @@ class TurnRunner:
                 await turn.end()
         except asyncio.CancelledError:
             if not begun.done():
-                why = DELETED if self.closed else "it was cancelled before it began"
-                begun.set_exception(InvalidInput(why))
+                begun.set_exception(InvalidInput(self._why_cancelled()))
         except AutocompactError as error:
             _fail(error, begun, id=context.id)
         except Exception as error:
