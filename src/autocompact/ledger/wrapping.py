@@ -62,6 +62,9 @@ _BESIDE_IT = frozenset(
 """Members that tools put beside it. An object with others is what a program printed, and is told as it stands."""
 
 _CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code")
+_FAILED = ("failed", "failure", "error")
+"""What a member ``status`` says of a call that went wrong."""
+
 _BLOCK = LazyPattern(r"\s*(?:\{|\[\s*\{\s*\"type\")")
 
 
@@ -98,11 +101,9 @@ def _of_object(fields: Mapping[str, object]) -> str | None:
 
 def _went_wrong(fields: Mapping[str, object]) -> bool:
     """True if the object says in words of its own that the call failed."""
-    flags = any(fields.get(name) is False for name in ("success", "ok"))
-    return flags or any(fields.get(name) is True for name in ("is_error", "isError", "timed_out", "timedOut")) or fields.get("status") in _FAILED  # fmt: skip
-
-
-_FAILED = ("failed", "failure", "error")
+    denied = any(fields.get(name) is False for name in ("success", "ok"))
+    failed = any(fields.get(name) is True for name in ("is_error", "isError", "timed_out", "timedOut"))
+    return denied or failed or fields.get("status") in _FAILED
 
 
 def _words(value: object) -> str | None:
