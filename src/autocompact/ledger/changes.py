@@ -24,7 +24,7 @@ from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.lines import is_code
 from autocompact.ledger.passages import prose
-from autocompact.ledger.paths import is_temporary
+from autocompact.ledger.paths import DOCUMENTS, is_temporary
 from autocompact.ledger.scan import Call
 
 _OLD = ("old_string", "old_str", "oldText", "old_text", "search")
@@ -72,8 +72,6 @@ LARGE = 250_000
 """Lines before times lines after, above which an edit is compared without regard to order."""
 
 CHANGED_NEED, TEMPORARY_NEED = 0.9, 0.1
-
-DOCUMENTS = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org")
 
 SHOWN = 3
 """Lines of the last edit that are shown."""

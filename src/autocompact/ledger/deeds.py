@@ -11,11 +11,12 @@ from autocompact.core.actions import todo_items
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, RedactedJson, cut, edited, filled, joined, own, pieces
 from autocompact.core.redaction import Redacted
-from autocompact.ledger.changes import DOCUMENTS, definitions
+from autocompact.ledger.changes import definitions
 from autocompact.ledger.clipping import clipped
 from autocompact.ledger.commands import is_check, is_look, short
 from autocompact.ledger.entries import ERROR_TOLD, Entry, State
 from autocompact.ledger.outcomes import Outcome, committed, normal, was_not_run, without_wrappers
+from autocompact.ledger.paths import DOCUMENTS
 from autocompact.ledger.scan import Call
 from autocompact.ledger.todo_table import Row, rows
 from autocompact.ledger.wrapping import launched, unnumbered

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from autocompact.core.redaction import Redacted
 
+DOCUMENTS = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org")
+"""How the names of documents end."""
+
 
 def spellings(paths: Iterable[Redacted]) -> Mapping[Redacted, Redacted]:
     """For each relative path that is surely one of the absolute ones: which.

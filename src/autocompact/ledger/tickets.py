@@ -13,6 +13,7 @@ from typing import cast
 from autocompact.core.actions import Action
 from autocompact.core.messages import decoded
 from autocompact.core.patterns import LazyPattern
+from autocompact.ledger.paths import DOCUMENTS
 
 _COMMAND = r"(?:^|[;&|(]\s{0,9})(?:(?:bd|gh issue|glab issue|jira issue|acli jira workitem|linear issue|tea issues?) (?:%s)|%s)\s{1,9}(?P<told>[^;&|\n]{1,300})"
 _SHOWS = LazyPattern(_COMMAND % ("show|view", "tea issues?"), re.MULTILINE)
@@ -31,8 +32,6 @@ _BRIEF = LazyPattern(
     re.IGNORECASE,
 )
 """In the name of a document that says what to do; a README that is to be mended says nothing of that."""
-
-DOCUMENTS = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org")
 
 SHORTEST = 120
 """Characters below which the answer of a tracker asks for nothing."""
