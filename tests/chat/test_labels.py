@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from autocompact.chat import ChatConfig, ChatService
-from autocompact.chat.labels import tags_in
+from autocompact.chat.labels import Tags, tags_in
 from autocompact.chat.naming import title_in
+from autocompact.core.messages import Message
 from autocompact.errors import InvalidInput
+from autocompact.ports import Key
+from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing import FakeProvider
 from autocompact.testing.provider import Received
 from tests.chat.chatting import CHAT, Held, asked, chatting
@@ -129,3 +132,37 @@ async def test_a_model_that_gives_no_title_leaves_the_first_words(tmp_path: Path
         await asked(session, "Good night.")
         assert session.title == "Good day."
         assert len(provider.requests) == 3
+
+
+class Slow(SqliteStore):
+    """Reads of the log ``held`` wait until ``go``."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.held = ""
+        self.go, self.asked = asyncio.Event(), asyncio.Event()
+
+    async def read(
+        self, key: Key, *, from_seq: int = 1, through_seq: int | None = None
+    ) -> tuple[Message, ...]:
+        if key.conversation == self.held:
+            self.asked.set()
+            await self.go.wait()
+        return await super().read(key, from_seq=from_seq, through_seq=through_seq)
+
+
+async def test_a_conversation_that_is_deleted_while_tags_are_read_does_not_break_the_list(
+    tmp_path: Path,
+) -> None:
+    async with Slow(tmp_path / "chats.db") as store:
+        for id in ("kept", "deleted"):  # the one that was tagged last is read first
+            await Tags(store, "default").put(id, tuple(f"{id} tag number {n}" for n in range(9)))
+        tags, store.held = Tags(store, "default"), "kept"
+        reading = asyncio.create_task(tags.catch_up())
+        await store.asked.wait()
+        tags.drop("deleted")
+        store.go.set()
+        await reading
+
+        assert len(tags.of("kept")) == 9
+        assert tags.of("deleted") == ()

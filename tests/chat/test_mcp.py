@@ -173,3 +173,17 @@ async def test_a_tool_of_a_server_that_is_called_as_one_of_ours_gets_a_name_of_i
     assert names[: len(ours)] == ours
     assert "memory_search" in ours
     assert "memory_search_2" in names
+
+
+async def test_requests_that_are_prepared_at_the_same_time_have_each_tool_of_a_server_once(
+    tmp_path: Path,
+) -> None:
+    tides = {"command": sys.executable, "args": [str(SERVER)]}
+    config = ChatConfig(model="offline", mcp_file=configured(tmp_path, tides=tides))
+    async with chatting(tmp_path, config=config) as service:
+        session = await service.create()
+        await asyncio.gather(session.prepare_request(), session.prepare_request())
+
+        names = [tool.name for tool in session.toolbox.tools]
+    assert "tides_high_water" in names
+    assert "tides_high_water_2" not in names

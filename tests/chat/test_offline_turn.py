@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.chat import opened
+from autocompact.chat import opened, run_command
+from autocompact.chat.commands import is_command
 from autocompact.chat.events import MessageAdded, TextDelta, TurnEnded, TurnStarted
 from autocompact.chat.offline import LABEL
 from autocompact.testing import FakeClock
@@ -58,3 +59,22 @@ async def test_conversations_are_titled_by_their_first_words_until_somebody_name
         (after,) = await service.conversations()
 
     assert (before.title, after.title, session.title) == ("Plan the trip to Oslo", "Oslo", "Oslo")
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\u3000"])
+async def test_any_blank_ends_the_word_of_an_order_and_the_name_of_a_command(
+    tmp_path: Path, blank: str
+) -> None:
+    async with opened(tmp_path / "chats.db", environ={}, clock=FakeClock()) as service:
+        session = await service.create()
+        await session.send("潮位表を確認してください。")
+        await session.wait()
+        line = f"/search{blank}潮位表"
+        found = await run_command(line, session=session, service=service)
+        await session.send(f"recall{blank}潮位表")
+        await session.wait()
+        log = await session.conversation.history()
+
+    assert is_command(line)
+    assert (found.kind, "[m1]" in found.text) == ("found", True)
+    assert [call.name for message in log for call in message.calls] == ["memory_search"]

@@ -16,12 +16,12 @@ from autocompact.chat.events import MessageAdded
 from autocompact.chat.notes import Queued, Tasked, TaskItem
 from autocompact.chat.views import HistoryPage, SessionView
 from autocompact.core.messages import Message, text_message
-from autocompact.errors import InvalidInput
-from autocompact.ports import Key
+from autocompact.errors import InvalidInput, StoreError
+from autocompact.ports import Key, Snapshot
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.stores.sqlite_index import SqliteIndex
 from autocompact.testing import FakeProvider
-from tests.chat.chatting import CHAT, Heard, Held, asked, chatting
+from tests.chat.chatting import CHAT, Heard, Held, asked, chatting, environment
 
 pytestmark = pytest.mark.anyio
 
@@ -218,3 +218,60 @@ async def test_a_deleted_conversation_does_not_come_back_when_its_last_listener_
 def test_fewer_than_no_idle_sessions_are_refused() -> None:
     with pytest.raises(InvalidInput, match="idle_sessions is -1"):
         ChatConfig(idle_sessions=-1)
+
+
+async def test_a_session_that_is_no_longer_kept_follows_the_settings_when_it_is_used_again(
+    tmp_path: Path,
+) -> None:
+    async with (
+        FakeProvider(["Hello."]) as provider,
+        chatting(tmp_path, provider, config=FORGETFUL) as service,
+    ):
+        session = await service.create()
+        assert service.sessions.kept == ()
+        await service.reconfigure(replace(FORGETFUL, model=CHAT))
+
+        assert (await service.open(session.id)) is session
+        assert session.model == CHAT
+
+
+async def test_a_service_that_is_closed_while_a_conversation_is_opened_leaves_nothing_running(
+    tmp_path: Path,
+) -> None:
+    before = asyncio.all_tasks()
+    async with chatting(tmp_path, config=OFFLINE) as service:
+        opening = asyncio.create_task(service.create())
+        await asyncio.sleep(0)  # the loading has begun, and waits for the store
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert asyncio.all_tasks() == before
+
+
+class Unreadable(SqliteStore):
+    """Cannot be read while ``broken``."""
+
+    broken = False
+
+    async def load(self, key: Key, *, after: int = 0) -> Snapshot:
+        if self.broken:
+            raise StoreError("the disk is gone")
+        return await super().load(key, after=after)
+
+
+async def test_settings_that_a_conversation_could_not_take_over_hold_from_its_next_turn(
+    tmp_path: Path,
+) -> None:
+    async with (
+        FakeProvider(["Hello."]) as provider,
+        Unreadable(tmp_path / "chats.db") as store,
+        ChatService(store, SqliteIndex(store), config=OFFLINE, environ=environment(provider)) as service,
+    ):
+        session = await service.create()
+        await asked(session, "Good day.")
+        store.broken = True
+        with pytest.raises(StoreError):
+            await service.reconfigure(replace(OFFLINE, model=CHAT))
+        store.broken = False
+        log = await asked(session, "And now?")
+
+    assert log[-1].text == "Hello."

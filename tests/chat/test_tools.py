@@ -2,19 +2,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autocompact.chat import CommandRules
-from autocompact.chat.tools import Asked, Toolbox
+from autocompact.chat.tools import Asked, Toolbox, matcher
 from autocompact.chat.tools.box import ToolOutcome
 from autocompact.chat.tools.command import command_tool, verdict
 from autocompact.chat.tools.files import file_tools
+from autocompact.chat.tools.matcher import MEMORY
 from autocompact.chat.tools.sandbox import sandboxed
 from autocompact.chat.tools.search import search_tool
 from autocompact.chat.tools.skills import find_skills, skill_tool
@@ -418,3 +421,22 @@ async def test_no_tool_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None
     other = replace(own, description="Another one.")
 
     assert Toolbox([own, other]).tools == (own, replace(other, name="read_file_2"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the limits of a process are POSIX's")
+def test_a_search_works_where_the_system_allows_no_other_limit_of_memory() -> None:
+    asked = {"pattern": "B+", "ignore_case": True, "longest": 99, "shown": 99, "most": 9}
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"ulimit -v {MEMORY // 2048}; exec {sys.executable} -I -S {matcher.__file__}"],
+        input=json.dumps(asked).encode() + b"\n4\na\nbb",
+        capture_output=True,
+        check=True,
+    )
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [{"error": ""}, [[2, "bb"]]]
+
+
+async def test_an_edit_of_several_lines_keeps_the_line_ends_of_windows(tmp_path: Path, box: Toolbox) -> None:
+    (tmp_path / "notes.md").write_bytes(b"one\r\ntwo\r\n")
+    await used(box, "edit_file", path="notes.md", old="two", new="2\r\n3\n4")
+
+    assert (tmp_path / "notes.md").read_bytes() == b"one\r\n2\r\n3\r\n4\r\n"

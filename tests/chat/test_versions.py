@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.chat import ChatConfig, ChatService, ChatSession
+from autocompact.chat.edits import Edits
 from autocompact.chat.views import HistoryPage, Version, Versions
 from autocompact.errors import InvalidInput
 from autocompact.stores.memory import MemoryStore
@@ -205,3 +206,21 @@ async def _check_flips(session: ChatSession) -> None:
             page = await session.history(through=entry.versions.before.through)
             others = [each.versions for each in page.entries if each.versions]
             assert any(each.number == entry.versions.number - 1 and each.after for each in others)
+
+
+async def test_versions_of_a_conversation_that_was_deleted_meanwhile_are_those_that_are_known(
+    tmp_path: Path,
+) -> None:
+    async with (
+        FakeProvider(["Blue.", "Green."]) as provider,
+        chatting(tmp_path, provider, config=CONFIG) as service,
+    ):
+        session = await service.create()
+        await asked(session, "A colour?")
+        await again(session)
+        edits = Edits(session.conversation)
+        first, second = (each for each in await session.conversation.history() if each.is_request)
+        await service.store.delete(session.key)
+
+        assert await asyncio.wait_for(edits.chain(second), 5) == (second,)
+        assert await asyncio.wait_for(edits.chain(first), 5) == (first,)

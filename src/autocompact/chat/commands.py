@@ -90,7 +90,9 @@ async def run_command(line: str, *, session: ChatSession, service: ChatService) 
         session: of the conversation that it is about.
         service: that has this session.
     """
-    name, _, rest = line.strip().partition(" ")
+    # at any blank: input methods of Chinese and Japanese write a wide one
+    name, *words = line.split(maxsplit=1) or [""]
+    rest = "".join(words)
     run = _RUNS.get(name)
     if run is None:
         names = ", ".join(command.name for command in COMMANDS)

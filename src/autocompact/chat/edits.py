@@ -61,13 +61,16 @@ class Edits:
         return seq
 
     async def chain(self, message: Message) -> tuple[Message, ...]:
-        """All messages that ever stood in the place of ``message``, oldest first."""
+        """All messages that ever stood in the place of ``message``, oldest first; those that can be read, if it is deleted meanwhile."""
         found = [message]
-        while (first := found[0].replaces) is not None:
-            found[:0] = await self._conversation.history(from_seq=first, through_seq=first)
-        while (by := self._next.get(found[-1].seq)) is not None:
-            found += await self._conversation.history(from_seq=by, through_seq=by)
+        while (first := found[0].replaces) is not None and (earlier := await self._at(first)):
+            found[:0] = earlier
+        while (by := self._next.get(found[-1].seq)) is not None and (later := await self._at(by)):
+            found += later
         return tuple(found)
+
+    async def _at(self, seq: int) -> tuple[Message, ...]:
+        return await self._conversation.history(from_seq=seq, through_seq=seq)
 
     def may_have_versions(self, message: Message) -> bool:
         """True if another message stood, or stands, in the place of ``message``."""

@@ -44,7 +44,8 @@ class Labels:
         for id, info in infos.items():
             if self._known.get(id) != info:
                 self.texts[id] = await self._text(info)
-        self.texts = {id: self.texts[id] for id in infos}
+        # one of them may have been dropped while others were read
+        self.texts = {id: self.texts[id] for id in infos if id in self.texts}
         self._known = infos
 
     def _key(self, id: str) -> Key:

@@ -92,10 +92,11 @@ def _last_request(messages: Sequence[Message]) -> tuple[Message | None, list[Mes
 
 def _call(said: Message, toolbox: Toolbox) -> ToolCall | None:
     """The tool call that a request asks for; None if it is a question."""
-    first, _, rest = said.text.strip().partition(" ")
+    first, *words = said.text.split(maxsplit=1) or [""]
+    rest = "".join(words).strip()
     for order in _ORDERS:
-        if first.lower() == order.word and order.tool in toolbox and (rest.strip() or order.alone):
-            given = {order.argument: rest.strip()} if rest.strip() and order.argument else {}
+        if first.lower() == order.word and order.tool in toolbox and (rest or order.alone):
+            given = {order.argument: rest} if rest and order.argument else {}
             arguments = msgspec.json.encode(given).decode()
             return ToolCall(id=f"offline-{said.seq}", name=order.tool, arguments=arguments)
     return None

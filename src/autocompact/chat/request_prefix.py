@@ -123,7 +123,9 @@ class RequestPrefix:
         """
         if not self._served:
             served = await self._toolkit.served_tools()
-            self.toolbox, self._served = Toolbox((*self.toolbox.tools, *served)), True
+            # a turn and a preview may both wait for the servers to start: the second one would add their tools once more
+            if not self._served:
+                self.toolbox, self._served = Toolbox((*self.toolbox.tools, *served)), True
         self.refresh(conversation)
 
     def refresh(self, conversation: Conversation) -> None:

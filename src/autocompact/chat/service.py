@@ -135,7 +135,8 @@ class ChatService:
         # closed only when no session uses it any more: a running turn ends with the model that it began with
         self._replaced.append(self._shared)
         self._shared, self._config = shared, config
-        for session in self.sessions.kept:
+        # those that are not kept as well: whoever still has one may use it again, and then it is kept as it is
+        for session in self.sessions.known:
             await session.reconfigure(shared)
         await self._close_replaced()
 
@@ -495,6 +496,11 @@ class ChatService:
 
     async def aclose(self) -> None:
         """End running turns (their half answers are kept, marked as interrupted); close engines and MCP servers."""
+        # first: a conversation that is still being opened would be watched after the end, over a store that is closed
+        opening = tuple(self._opening.values())
+        for task in opening:
+            task.cancel()
+        await asyncio.gather(*opening, return_exceptions=True)
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])

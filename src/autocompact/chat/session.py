@@ -218,15 +218,15 @@ class ChatSession:
         """Use the configuration that waits, if there is one and nothing runs."""
         if self._next is None or self.running or self._compacting:
             return
-        shared, self._next = self._next, None
+        shared = self._next
         engine = shared.engines.get_or_offline(self.notes.model)
         # a preparation belongs to the engine that began it
         await self.conversation.internals.background.wait_idle()
         conversation = await engine.open(self.id)
-        if self.running or self._next is not None:  # something began meanwhile
-            self._next = self._next or shared
+        # something began meanwhile, or another call was faster; where opening fails, the next turn tries again
+        if self.running or self._compacting or self._next is not shared:
             return
-        self._shared = shared
+        self._shared, self._next = shared, None
         self._prefix = self._made_prefix(conversation)
         self._use(conversation, engine)
         self._prefix.refresh(conversation)

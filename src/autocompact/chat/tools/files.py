@@ -256,7 +256,8 @@ def _edited(workspace: Workspace, asked: EditArguments) -> Change:
     content = workspace.read(asked.path)
     old, new = asked.old.encode(), asked.new.encode()
     if b"\r\n" in content and b"\r" not in old:
-        old, new = old.replace(b"\n", b"\r\n"), new.replace(b"\n", b"\r\n")
+        # what is new may have line ends of Windows already
+        old, new = old.replace(b"\n", b"\r\n"), new.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
     count = content.count(old)
     if count != 1:
         hint = "read the file again" if not count else "give more of what stands around it"

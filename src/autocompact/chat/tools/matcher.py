@@ -11,6 +11,7 @@ It is run by its path and imports nothing but the standard library, so that it s
 import json
 import re
 import sys
+from contextlib import suppress
 
 MEMORY = 1 << 30
 """Bytes that it may use."""
@@ -47,7 +48,9 @@ def _limit() -> None:
         import resource
     except ImportError:  # Windows
         return
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    # a system may allow less already, and macOS no limit below what a process has mapped: then time alone is limited
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 if __name__ == "__main__":
