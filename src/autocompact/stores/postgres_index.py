@@ -44,6 +44,10 @@ LARGE = 5_000
 LONG = 20_000
 """Passages of a tenant from which on reading some hundred of its newest takes less than the posting lists of common terms."""
 
+FEW = 6
+"""Terms asked for of each passage, on average, up to which their places are looked for at the server. Each takes it a fifth of the time in
+which it hands out all that is said, which then has to be taken apart here."""
+
 REMEMBERED_SECONDS = 300.0
 """How long that holds."""
 
@@ -218,42 +222,13 @@ class _Row:
         id: its number.
         passage: where it stands.
         name: of its conversation.
-        words: its terms in their order, each with the namespace's number in front.
+        places: positions of the terms that were asked for, by term; those that do not stand there are left out.
     """
 
     id: int
     passage: Passage
     name: str
-    words: str
-
-    @property
-    def number(self) -> str:
-        """What every term has in front; the same in all that a transaction sees."""
-        return self.words[: self.words.index("_") + 1]
-
-    def places(self, asked: Mapping[str, str]) -> dict[str, list[int]]:
-        """Positions of the terms that stand there.
-
-        Args:
-            asked: terms by the words that stand for them.
-        """
-        found: dict[str, list[int]] = defaultdict(list)
-        for position, word in enumerate(self.words.split(" ")):
-            if word in asked:
-                found[asked[word]].append(position)
-        return found
-
-    def places_of(self, term: str) -> list[int]:
-        """Positions of one term, which for a few that stand there a few times is quicker."""
-        line, word = f" {self.words} ", f" {self.number}{term} "
-        found: list[int] = []
-        position, since, at = 0, 0, line.find(word)
-        while at >= 0:
-            position += line.count(" ", since, at)
-            found.append(position)
-            # the space behind a word is the one before the next
-            since, at = at, line.find(word, at + 1)
-        return found
+    places: Mapping[str, Sequence[int]]
 
 
 class _Tables:
@@ -266,11 +241,39 @@ class _Tables:
     def run(self, query: str, **values: Value | Sequence[Value]) -> Rows:
         return self.connection.execute(self.sql[query], values)
 
-    def read(self, ids: Iterable[int]) -> Iterator[_Row]:
-        """Yield passages."""
-        wanted = list(ids)
-        for *columns, name, words in self.run("read_passages", ids=wanted) if wanted else ():
-            yield _Row(id=columns[0], passage=passage_of(tuple(columns)), name=name, words=words)
+    def read(self, asked: Mapping[int, Sequence[str]]) -> Iterator[_Row]:
+        """Yield passages, with the positions of the terms that are asked for of each."""
+        if sum(map(len, asked.values())) > FEW * len(asked):
+            yield from self.read_whole(asked, {term for terms in asked.values() for term in terms})
+        elif asked:
+            terms = [" ".join(terms) for terms in asked.values()]
+            for *columns, name, places in self.run("read_places", ids=list(asked), asked=terms):
+                found = _apart(asked[columns[0]], places)
+                yield _Row(id=columns[0], passage=passage_of(tuple(columns)), name=name, places=found)
+
+    def read_whole(self, ids: Iterable[int], asked: Collection[str]) -> Iterator[_Row]:
+        """Yield passages, with the positions of all of these terms; all that is said is handed out and taken apart here."""
+        words: dict[str, str] = {}
+        for *columns, name, line in self.run("read_passages", ids=list(ids)):
+            # the namespace's number is in front of every term, and the same in all that a transaction sees
+            words = words or {line[: line.index("_") + 1] + term: term for term in asked}
+            found: dict[str, list[int]] = defaultdict(list)
+            for position, word in enumerate(line.split(" ")):
+                if word in words:
+                    found[words[word]].append(position)
+            yield _Row(id=columns[0], passage=passage_of(tuple(columns)), name=name, places=found)
+
+
+def _apart(terms: Sequence[str], places: list[int]) -> dict[str, list[int]]:
+    """Positions by term, which the server ends with a 0 for each; it counts from 1, and only how far they are apart matters."""
+    found: dict[str, list[int]] = {}
+    begin = 0
+    for term in terms:
+        end = places.index(0, begin)
+        if end > begin:
+            found[term] = places[begin:end]
+        begin = end + 1
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,8 +324,7 @@ class _Scope:
             found = self.tables.run("find_between", terms=asked, first=first, last=last, most=most)
         elif asked := [term for term in terms if term not in self.tenant.common]:
             # what is common is known of a large one
-            query = "find_uncommon" if self.tenant.common else "find_in_tenant"
-            found = self.tables.run(query, terms=asked, most=most)
+            found = self.tables.run("find_terms", terms=asked, most=most, budget=self.budget)
         else:
             found = ()
         for term, (count, ids) in zip(asked, found, strict=True):
@@ -343,8 +345,7 @@ class _Scope:
         elif one.newest:
             found = [self._newest([term], most=one.most) for term in terms]
         elif not one.beside:
-            # what is read whole is what was counted whole
-            found = [self.rare[term] for term in terms]
+            found = self._whole(terms, most=one.most)
         else:
             first, last = self.ids
             beside = list(one.beside)
@@ -358,6 +359,18 @@ class _Scope:
         }
         self.postings.update(new)
         return list(new.values())
+
+    def _whole(self, terms: Sequence[str], *, most: int) -> list[Sequence[int]]:
+        """Ids of the passages that hold each term, which mostly came with their count."""
+        missing = [term for term in terms if term not in self.rare]
+        if missing:
+            # so many of those in the index were dead that there is room for more terms than it seemed
+            first, last = self.ids
+            rows = self.tables.run(
+                "passages_with", terms=missing, beside=[], first=first, last=last, most=most
+            )
+            self.rare.update(zip(missing, (ids for (ids,) in rows), strict=True))
+        return [self.rare[term] for term in terms]
 
     def _newest(self, terms: Sequence[str], *, most: int) -> list[int]:
         """Ids of the newest passages that hold all terms."""
@@ -384,18 +397,17 @@ class _Scope:
 
     def fill_in(self, ids: Iterable[int]) -> None:
         """See `Passages.fill_in`."""
-        asked: dict[str, str] = {}
-        for row in self.tables.read([id for id in ids if id not in self.held]):
+        asked = {
+            id: [term for term, numbers in self.postings.items() if id in numbers]
+            for id in ids
+            if id not in self.held
+        }
+        for row in self.tables.read(asked):
             self.held[row.id] = row.passage
-            self.keys[place(row.id)[0]] = Key(conversation=row.name, namespace=self.namespace)
-            if self.rare:
-                # most terms stand in few of them, and seldom
-                for term, numbers in self.postings.items():
-                    if row.id in numbers:
-                        numbers[row.id] = row.places_of(term) or ONCE
-                continue
-            asked = asked or {row.number + term: term for term in self.postings}
-            for term, here in row.places(asked).items():
+            if (log := place(row.id)[0]) not in self.keys:
+                self.keys[log] = Key(conversation=row.name, namespace=self.namespace)
+            for term, here in row.places.items():
+                # read whole, it may hold a term for which it was not read
                 if row.id in self.postings[term]:
                     self.postings[term][row.id] = here
 
@@ -418,11 +430,9 @@ class _Small:
         self._postings: dict[str, dict[int, Sequence[int]]] = {term: {} for term in terms}
         self._passages: dict[int, Passage] = {}
         first = row_id(conversation, 1)
-        asked: dict[str, str] = {}
-        for row in tables.read(range(first, first + total)):
+        for row in tables.read_whole(range(first, first + total), terms):
             self._passages[row.id] = row.passage
-            asked = asked or {row.number + term: term for term in terms}
-            for term, here in row.places(asked).items():
+            for term, here in row.places.items():
                 self._postings[term][row.id] = here
 
     def key(self, conversation: int) -> Key:

@@ -98,17 +98,24 @@ class PostgresConnection:
         return self._connection.transaction()
 
     @contextmanager
-    def reading(self) -> Generator[None]:
-        """A transaction that sees one state of the database in all its statements, and changes nothing."""
+    def reading(self, begun: str, bindings: Mapping[str, object], /) -> Generator[None]:
+        """A transaction that sees one state of the database in all its statements, and changes nothing.
+
+        Args:
+            begun: statement that it begins with, sent along with ``BEGIN``, which spares a round trip.
+            bindings: of that one.
+        """
         connection = self._connection
-        # said by BEGIN itself, which spares a statement
-        connection.isolation_level, connection.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
+        # several statements at once cannot have their bindings sent beside them
+        psycopg.ClientCursor(connection).execute(
+            cast("LiteralString", f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {begun}"), bindings
+        )
         try:
-            with connection.transaction():
-                yield
+            yield
         finally:
+            # of one that failed, too: it ends as it has to
             if not connection.closed:
-                connection.isolation_level, connection.read_only = None, None
+                connection.commit()
 
     def execute(
         self,
@@ -459,15 +466,17 @@ def begin(
     connection: PostgresConnection, tenant: Tenant, *, reads: bool = False, patience: float | None = None
 ) -> Generator[None]:
     """Run the block as one transaction; arguments as in `Server.transaction`, ``patience`` in seconds for a lock."""
-    with connection.reading() if reads else connection.transaction():
-        # both end with the transaction: a pooler gives the connection to somebody else then
-        connection.execute(
-            queries(DIALECT)["tenant"],
-            {
-                "tenant": tenant_setting(tenant),
-                "patience": None if patience is None else milliseconds(patience),
-            },
-        )
+    # both end with the transaction: a pooler gives the connection to somebody else then
+    settings: dict[str, object] = {
+        "tenant": tenant_setting(tenant),
+        "patience": None if patience is None else milliseconds(patience),
+    }
+    if reads:
+        with connection.reading(queries(DIALECT)["tenant"], settings):
+            yield
+        return
+    with connection.transaction():
+        connection.execute(queries(DIALECT)["tenant"], settings)
         yield
 
 

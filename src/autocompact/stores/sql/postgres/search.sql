@@ -31,14 +31,11 @@ DELETE FROM autocompact.passages WHERE id BETWEEN %(first)s AND %(last)s;
 -- name: newest_in_tenant
 SELECT * FROM autocompact.newest_in_tenant(%(terms)s::text[], %(recent)s, %(enough)s, %(most)s, %(reads)s);
 
--- name: find_in_tenant
-SELECT held, ids FROM autocompact.find_in_tenant(%(terms)s::text[], %(most)s);
+-- name: find_terms
+SELECT held, ids FROM autocompact.find_terms(%(terms)s::text[], %(most)s, %(budget)s);
 
 -- name: common_terms
 SELECT * FROM autocompact.common_terms(%(most)s);
-
--- name: find_uncommon
-SELECT held, ids FROM autocompact.find_uncommon(%(terms)s::text[], %(most)s);
 
 -- name: find_between
 SELECT held, ids FROM autocompact.find_between(%(terms)s::text[], %(first)s, %(last)s, %(most)s);
@@ -51,3 +48,6 @@ SELECT * FROM autocompact.newest_with(%(terms)s::text[], %(first)s, %(last)s, %(
 
 -- name: read_passages
 SELECT * FROM autocompact.read_passages(%(ids)s::bigint[]);
+
+-- name: read_places
+SELECT * FROM autocompact.read_places(%(ids)s::bigint[], %(asked)s::text[]);
