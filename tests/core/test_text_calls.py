@@ -168,6 +168,13 @@ def test_a_block_of_an_agent_that_calls_tools_by_its_api_is_for_a_person_to_read
     assert [call.name for message in with_calls(log) for call in message.calls] == ["Bash"]
 
 
+def test_what_aider_prints_of_its_tokens_is_no_result() -> None:
+    """A command that a reply ends with was proposed; the note behind it says whether it ran."""
+    printed = "Tokens: 4.6k sent, 941 received.\nmake\nRun shell command? (Y)es/(N)o [Yes]: n"
+    assert calls(said("Build.", "Run:\n```bash\nmake\n```", printed, program=True)) == []
+    assert calls(said("Build.", "Run:\n```bash\nmake\n```", printed[8:], program=True)) != []
+
+
 def test_several_calls_of_one_message_are_several_and_the_result_answers_the_last() -> None:
     log = said("Look.", f"{OPENHANDS}\nand\n{OPENHANDS}", "EXECUTION RESULT of [terminal]:\na.py")
     assert len(calls(log)) == 2

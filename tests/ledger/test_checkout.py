@@ -34,6 +34,10 @@ def test_the_last_commit_push_status_and_pull_request_are_told_with_their_messag
     assert seq == 8
 
 
+def test_a_commit_that_the_agents_program_made_is_told_without_a_branch() -> None:
+    assert _state(("git commit -m a", "Commit 0efd40b a")) == ("last commit 0efd40b (m2)", 2)
+
+
 @pytest.mark.parametrize(
     ("command", "output", "told"),
     [

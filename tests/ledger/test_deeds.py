@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from autocompact.core.messages import UNRECORDED
 from tests.core.talk import Talk
 
 
@@ -66,6 +67,15 @@ def test_a_command_that_the_user_refused_counts_as_no_run() -> None:
 
     assert [e.text for e in talk.entries("command")] == ["`make it` — ok: 12 passed in 1s"]
     assert talk.entries("error") == []
+
+
+def test_a_command_of_which_only_the_run_is_recorded_is_told_without_an_outcome() -> None:
+    talk = Talk().runs("make it", UNRECORDED).runs("make it", UNRECORDED).runs("ls src", UNRECORDED)
+    assert [(e.text, e.state) for e in talk.entries("command")] == [("`make it` 2×", "")]
+    talk.runs("make it", "1 failed")
+    assert [e.text for e in talk.entries("command")] == ["`make it` 3× — failed: 1 failed"]
+    talk.runs("make it", UNRECORDED)
+    assert talk.entries("error") != []
 
 
 def test_a_failure_without_words_and_a_long_command_are_short() -> None:
@@ -166,6 +176,11 @@ def test_commits_are_told_together_by_hash_and_title_the_newest_first() -> None:
 
     once = Talk().user("go").calls("Bash", {"command": "git commit -m x"}).gets("[main 1234567] Mend it")
     assert [entry.text for entry in once.entries("command")] == ["`git commit` — ok: 1234567 Mend it"]
+
+
+def test_a_commit_that_the_agents_program_made_is_told_with_the_others() -> None:
+    talk = Talk().runs("git commit -m a", "[main 0efd40b] a").runs('git commit -m "b"', "Commit 41249ec b")
+    assert [e.text for e in talk.entries("command")] == ["`git commit` 2× — ok: 41249ec b; 0efd40b a"]
 
 
 def test_a_sub_agent_runs_until_its_result_or_a_notice_comes() -> None:

@@ -60,6 +60,10 @@ def test_a_line_of_code_is_told_with_the_sentence_that_leads_to_it() -> None:
     assert _told("It is.\n```\nmake test\n```\nDone.") == ["It is. Done."]
 
 
+def test_a_fence_of_four_marks_is_not_ended_by_three() -> None:
+    assert _told("It is:\n````md\n```\ncode\n```\nnot said\n````\nDone.") == ["It is: Done."]
+
+
 def test_a_fence_behind_words_opens_a_block_too() -> None:
     """As in the thoughts that Claude Code records, where the end of a line is lost now and then."""
     text = "I see it at line 95:```go\nstate, err := Load()\nreturn nil\n```\nSo it is never saved."

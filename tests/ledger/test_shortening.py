@@ -54,6 +54,11 @@ def test_a_code_block_stays_or_goes_whole() -> None:
     assert "export" not in _short(f"{block}\n" + "idle talk\n" * 20, len(block) - 1)
 
 
+def test_a_code_block_with_a_longer_fence_holds_shorter_ones() -> None:
+    block = "````md\n```\nexport retry_limit=5\n```\nidle\n````"
+    assert _short(f"{block}\n" + "idle talk\n" * 20, len(block)) == block
+
+
 def test_where_not_even_a_heading_with_a_line_fits_nothing_is_left() -> None:
     assert shortened_text(redact("# Heading\nwords"), 5, counter=COUNTER, ledger=LEDGER) == Shortened(
         text=redact(""), left_out=1, passages=1

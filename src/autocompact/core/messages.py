@@ -23,6 +23,9 @@ from msgspec.structs import replace
 
 from autocompact.core.spoken import feedback, is_result, is_spoken
 
+UNRECORDED = "(output not recorded)"
+"""Text of a result of which a recorded session only has that the call was made, not what came of it."""
+
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 Dialect: TypeAlias = Literal["openai_chat", "openai_responses", "anthropic"]
 

@@ -10,7 +10,7 @@ from autocompact.core.messages import ToolCall, decoded
 
 _OLD = ("old_string", "old_str", "oldText", "old_text", "old", "search")
 _NEW = ("new_string", "new_str", "newText", "new_text", "new", "replace", "replacement")
-_TEXT = ("patch", "diff", "input", "content", "contents", "file_text", "new_source")
+_TEXT = ("patch", "diff", "input", "content", "contents", "file_text", "new_source", "text")
 _EDITS = ("edits", "changes", "replacements")
 _ALL = 1_000_000
 """Unchanged lines that a diff shows: all, so that it says what the arguments say."""

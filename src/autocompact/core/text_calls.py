@@ -48,6 +48,9 @@ _HEADED = LazyPattern(
 )
 """What SWE-agent, ReAct loops and AutoGen begin a result with. A person may, too, so it is one only after a call."""
 
+_USAGE = LazyPattern(r"Tokens: [\d.,]+[kM]? sent\b")
+"""What aider prints first behind a reply: no result, even where the reply ends with a command to run."""
+
 _NO_FILE = "n/a"
 
 _END = Message(seq=0, role="system", parts=())
@@ -86,7 +89,9 @@ def _is_answer(message: Message) -> bool:
     """True if a message after a call brings its result."""
     if message.role != "user" or message.results or not (text := message.text):
         return False
-    return message.synthetic or is_result(text) or _HEADED.match(text) is not None
+    if message.synthetic:
+        return _USAGE.match(text) is None
+    return is_result(text) or _HEADED.match(text) is not None
 
 
 def _opened(text: str, before: str) -> str:

@@ -13,7 +13,8 @@ from autocompact.ledger.outcomes import without_wrappers
 from autocompact.ledger.scan import Call
 
 _COMMITTED = LazyPattern(
-    r"^\[(?P<branch>[^\]\n ]{1,100})[^\]\n]{0,40} (?P<hash>[0-9a-f]{7,12})\] ", re.MULTILINE
+    r"^(?:\[(?P<branch>[^\]\n ]{1,100})[^\]\n]{0,40} (?P<hash>[0-9a-f]{7,12})\]|Commit (?P<alone>[0-9a-f]{7,12})) ",
+    re.MULTILINE,
 )
 _PUSHED = LazyPattern(
     r"^ *(?:[+*]? *(?P<range>[0-9a-f]{7,12}\.{2,3}[0-9a-f]{7,12})|\* \[new branch\]) +(?P<from>\S{1,100}) +-> (?P<to>\S{1,100})",
@@ -64,7 +65,7 @@ def _told(command: str, output: str) -> Iterable[tuple[str, str]]:
     """What the output of a git command says, by what it is about."""
     output = output[-_LOOKED_AT:]
     for commit in [*_COMMITTED.finditer(output)][-1:]:
-        yield _COMMIT, f"{commit['hash']} on {commit['branch']}"
+        yield _COMMIT, commit["alone"] or f"{commit['hash']} on {commit['branch']}"
     for push in [*_PUSHED.finditer(output)][-1:] if "push" in command else ():
         way = push["to"] if push["from"] == push["to"] else f"{push['from']} -> {push['to']}"
         yield "last push", f"{push['range'] or 'new branch'} {way}"

@@ -191,7 +191,7 @@ def _run_again(before: _Run | None, run: _Run) -> _Run:
     """The last run of a command, with how often it ran and where it passed last before."""
     if before is None:
         return run
-    passed = before.passed if before.outcome.failed else before.seq
+    passed = before.passed if before.outcome.failed or not before.outcome.known else before.seq
     return replace(run, times=before.times + 1, passed=passed)
 
 
@@ -213,6 +213,8 @@ def _commits(commits: Mapping[Redacted, int], *, words: Mapping[str, Redacted]) 
 
 def _command_entry(run: _Run, *, words: Mapping[str, Redacted], with_error: bool) -> Entry:
     outcome = run.outcome
+    if not outcome.known:
+        return _ran(run)
     said = words["failed"] if outcome.failed else words["passed"]
     code = filled(" ({})", outcome.exit) if outcome.exit else EMPTY
     detail = outcome.counts or (outcome.errors[0] if outcome.errors and with_error else EMPTY)
@@ -229,6 +231,18 @@ def _command_entry(run: _Run, *, words: Mapping[str, Redacted], with_error: bool
         key=run.command,
         state="open" if outcome.failed else "done",
         state_seq=run.seq,
+        need=0.4 if is_check(run.command) else 0.05,
+    )
+
+
+def _ran(run: _Run) -> Entry:
+    """A command of which nobody knows what came of it: that it ran is all there is to say."""
+    times = filled(" {}×", run.times) if run.times > 1 else EMPTY
+    return Entry(
+        kind="command",
+        text=filled("`{}`{}", edited(run.command, short), times),
+        seq=run.seq,
+        key=run.command,
         need=0.4 if is_check(run.command) else 0.05,
     )
 

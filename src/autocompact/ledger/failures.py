@@ -54,7 +54,7 @@ def find_errors(calls: Sequence[Call], *, earlier: Iterable[Entry] = ()) -> list
     """The calls that failed and that no later call made good, in order; ``earlier`` ones were open before them."""
     failing = {(key := edited(entry.key, _key)): _open(entry, key) for entry in earlier}
     for index, call in enumerate(calls):
-        if not call.answered:
+        if not call.answered or (call.outcome is not None and not call.outcome.known):
             continue
         command = edited(call.action.command, normal)
         key = command or edited(filled("{} {}", call.action.name, call.subject), str.strip)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autocompact.core.actions import HEREDOC
+from autocompact.core.messages import UNRECORDED
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import cut, edited, joined, pieces
 from autocompact.core.redaction import Redacted
@@ -22,7 +23,11 @@ _COUNTS = LazyPattern(
     r"|^test result:|^ *Tests?: |^TOTAL\b.*\d%|coverage[:=]? ?\d|^Ran \d{1,9} tests",
     re.MULTILINE,
 )
-_COMMIT = LazyPattern(r"^\[[^\]\n]{1,80} (?P<hash>[0-9a-f]{7,12})\] (?P<title>.*)$", re.MULTILINE)
+_COMMIT = LazyPattern(
+    r"^(?:\[[^\]\n]{1,80} |Commit )(?P<hash>[0-9a-f]{7,12})\]? (?P<title>.*)$", re.MULTILINE
+)
+"""git's own line, and aider's of a commit that it made."""
+
 _FAILED = LazyPattern(
     r"^(?:--- FAIL|FAIL\b|FAILED\b|not ok\b|error(?:\[|:)|panic:|fatal:|E  )|\b[1-9]\d{0,8} failed",
     re.MULTILINE,
@@ -95,12 +100,14 @@ class Outcome:
         exit: its exit code, where the output says it.
         counts: the line with pass/fail counts, coverage or file counts, "" if there is none.
         errors: at most three lines that say what went wrong; empty unless it failed.
+        known: False where the session only has that the command ran.
     """
 
     failed: bool
     exit: int | None
     counts: Redacted
     errors: tuple[Redacted, ...]
+    known: bool = True
 
 
 def committed(counts: str) -> str:
@@ -155,6 +162,7 @@ def read_outcome(output: Redacted, *, is_error: bool, hidden: bool = False) -> O
         exit=code,
         counts=counts,
         errors=tuple(pieces(output, error_lines)) if failed else (),
+        known=output != UNRECORDED,
     )
 
 

@@ -29,7 +29,7 @@ _SHOWN = 120
 _SENTENCE = 8_192
 """Characters of a sentence. What has no end mark for longer is none, and each expression that looks at it takes its time."""
 
-_FENCE = LazyPattern(r"[ \t]*(```|~~~)")
+_FENCE = LazyPattern(r"[ \t]*(`{3,}|~{3,})")
 _GLUED = LazyPattern(r"(?<=[^\s`])[ \t]*+(```[a-z+]{0,12})$", re.MULTILINE)
 """A fence that opens where a line ends: thoughts of Claude Code's sessions have lost line ends here and there."""
 
@@ -188,8 +188,8 @@ def _outside_of_code(text: str, *, with_code: bool) -> Iterator[str]:
     code: list[str] = []
     for line in _GLUED.sub(r"\n\1", text).split("\n"):
         mark = _FENCE.match(line)
-        # a fence ends with the mark that began it: ``` within ~~~ is text
-        if mark and (not fence or mark[1] == fence):
+        # a fence ends with the mark that began it, or a longer one: ``` within ~~~ or ```` is text
+        if mark and (not fence or mark[1].startswith(fence)):
             if with_code and fence and lead.endswith((":", "：")) and (shown := _shown(code)):
                 yield from (f"- `{shown}`", "")
             fence, code = "" if fence else mark[1], []

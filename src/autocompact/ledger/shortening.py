@@ -19,7 +19,7 @@ from autocompact.ledger.entries import POINTER, Entry, Ledger
 from autocompact.ledger.rendering import render
 
 _HEADING = LazyPattern(r"#{1,6} |\*\*[^*\n]+\*\*:?\s*$|(?:\d+\. )?[^\n.!?]{3,60}:\s*$")
-_FENCE = LazyPattern(r"[ \t]*(```|~~~)")
+_FENCE = LazyPattern(r"[ \t]*(`{3,}|~{3,})")
 _SENTENCE_END = LazyPattern(r"(?<=[.!?])\s+(?=[^\s])|(?<=[。！？])")
 _NAME = LazyPattern(r"[A-Za-z0-9_]{3,}")
 _LONG = 240
@@ -114,7 +114,7 @@ def _lines(text: str) -> list[str]:
         mark = _FENCE.match(line)
         if fence:
             blocks[-1] += f"\n{line}"
-            fence = "" if mark is not None and mark[1] == fence else fence
+            fence = "" if mark is not None and mark[1].startswith(fence) else fence
         elif line.strip():
             blocks.append(line)
             fence = mark[1] if mark is not None else ""
