@@ -1,100 +1,74 @@
 """aider's ``.aider.chat.history.md``: what the person typed stands behind ``####``, what aider printed behind ``>``.
 
 aider ends both kinds of line with two spaces, which tells a line of its own from a quotation in a reply. One file holds
-every run in its folder, in order. An edit block in a reply is a call of aider's own: whether it was applied is what aider
-printed after the reply.
+every run in its folder, in order. An edit in a reply is a call of aider's own: whether it was applied is what aider printed
+after the reply (`aider_report`). So are a command that the user let it run, a commit, and what ``/undo`` took back.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from operator import itemgetter
 
-from autocompact.core.messages import Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.core.messages import UNRECORDED, Part, Reasoning, Text, ToolCall, ToolResult
+from autocompact.sessions.aider_edits import Edit, find_edits, with_ticks
+from autocompact.sessions.aider_lines import Block, blocks_of, is_start, started
+from autocompact.sessions.aider_report import Commit, Report, Run, Undone, did_fail, is_answer, read_report
 from autocompact.sessions.building import Log
 from autocompact.sessions.session import Session
 
-_START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)[ \t]*$", re.MULTILINE)
-_MODEL = re.compile(r"> (?:Main )?[Mm]odel: (\S+) with ")
-_APPLIED = re.compile(r"Applied edit to (.+?) *$", re.MULTILINE)
+_MODEL = re.compile(r"(?:(?:Main )?[Mm]odel|Models): (\S+) with ")
 _NOT_APPLIED = "aider did not report that this edit was applied"
+_COMMITTED = "aider committed what it edited, and did not report this edit by itself"
+_NOT_FOUND = "the SEARCH block did not match the file, so this edit was not applied"
+_REFUSED = "this edit was not applied: the user did not let aider make it"
 _OPENING, _CLOSING = re.compile(r"<(thinking-content-\w+)>\s*$"), re.compile(r"</(thinking-content-\w+)>\s*$")
-_ANSWER = re.compile(r"\((?:Y|y)\)es/\(N\)o")
-"""A question of aider's with the answer to it, which it records as typed."""
-_COMMAND = re.compile(r"/(?!(?:ask|code|architect|context)\s+\S)\w[\w-]*(?:\s|$)")
+_COMMAND = re.compile(r"/(?!(?:ask|code|architect|context)\s+\S)\w[\w-]*(?:\s|$)|![^\s!]")
 """A command that aider carries out; those that hand words to the model are requests."""
 _REQUEST = re.compile(r"/(?:ask|code|architect|context)\s+")
-_SEARCH = re.compile(r"<{5,9} SEARCH\s*$")
-_DIVIDER = re.compile(r"={5,9}\s*$")
-_REPLACE = re.compile(r">{5,9} REPLACE\s*$")
-_LONGEST_PRINTED = 400
-"""Lines of one text that aider printed: keeps a file without any mark linear."""
-_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
+_HELP, _DOCUMENTS = "# Question: ", "\n# Relevant docs:"
+"""Begins what aider hands on of a question about itself, and what it puts behind it."""
+_BLANK = "<blank>"
+"""What aider records where nothing was typed."""
 
 
 def matches(text: str) -> bool:
     """True if a text begins like a history of aider."""
-    return _START.match(text.lstrip()) is not None
+    return is_start(text.lstrip().partition("\n")[0])
 
 
 def read(lines: Iterable[bytes]) -> Session:
     """Read a history from its lines."""
     reader = _Reader()
     texts = [line.decode(errors="replace").removeprefix("\ufeff").rstrip("\r\n") for line in lines]
-    for kind, group in groupby(enumerate(_kinds(texts), start=1), key=itemgetter(1)):
-        numbers = [number for number, _ in group]
-        block = [texts[number - 1] for number in numbers]
-        number = next((at for at, line in zip(numbers, block, strict=True) if line.strip()), numbers[0])
-        reader.feed(kind, block, line=number)
-    reader.settle(())
+    blocks = [*blocks_of(texts)]
+    for at, block in enumerate(blocks):
+        reader.feed(
+            block, report=read_report([*_printed_after(blocks, at)]) if block.kind == "reply" else None
+        )
     log = reader.log
     return Session(format="aider", messages=tuple(log.messages), lines=tuple(log.lines), model=reader.model)
 
 
-def _kinds(lines: Sequence[str]) -> list[str]:
-    """The kind of each line.
-
-    Of a text of several lines aider marks the first only, and ends the last one with two spaces.
-    """
-    kinds: list[str] = []
-    while len(kinds) < len(lines):
-        at = len(kinds)
-        kind = _kind(lines[at])
-        marked = at > 0 and kind == "reply" and lines[at].startswith("> ")
-        after_own = marked and (kinds[-1] in ("printed", "typed") or _after_start(lines, kinds))
-        end = _end_of_printed(lines, at) if after_own else 0
-        kinds += ["printed"] * (end - at) if end else [kind]
-    return kinds
+def _printed_after(blocks: Sequence[Block], at: int) -> Iterator[str]:
+    """What aider printed after a reply, the answers to its questions included, up to what was typed or replied next."""
+    for block in blocks[at + 1 :]:
+        if block.kind == "printed":
+            yield from block.words
+        elif block.kind != "typed" or not all(map(is_answer, block.words)):
+            return
 
 
-def _after_start(lines: Sequence[str], kinds: Sequence[str]) -> bool:
-    """True if nothing but blank lines stands between the start of a run and what comes now."""
-    before = len(kinds) - 1
-    while before > 0 and not lines[before].strip():
-        before -= 1
-    return kinds[before] == "start"
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """An edit that was applied, with what the file held before, as far as this history says it."""
 
-
-def _end_of_printed(lines: Sequence[str], start: int) -> int:
-    """Line after the text that aider printed from line ``start`` on; 0 if it does not end."""
-    for at in range(start + 1, min(start + _LONGEST_PRINTED, len(lines))):
-        if _kind(lines[at]) in ("start", "typed"):
-            break
-        if lines[at].endswith("  "):
-            return at + 1
-    return 0
-
-
-def _kind(line: str) -> str:
-    if _START.match(line):
-        return "start"
-    if line.startswith("####") and (line.endswith("  ") or line == "####"):
-        return "typed"
-    return "printed" if line.startswith("> ") and line.endswith("  ") else "reply"
+    edit: Edit
+    before: str | None
+    created: bool
 
 
 @dataclass(slots=True)
@@ -103,66 +77,149 @@ class _Reader:
     model: str = ""
     _time: str = ""
     _calls: int = 0
-    _open: list[tuple[str, str]] = field(
-        default_factory=list[tuple[str, str]]
-    )  # call id and file of the last edits
+    _replied: str = ""
+    _asked: str = ""
+    _contents: dict[str, str] = field(default_factory=dict[str, str])
+    _made: list[_Made] = field(default_factory=list[_Made])
+    _commits: dict[str, list[_Made]] = field(default_factory=dict[str, list[_Made]])
 
-    def feed(self, kind: str, lines: list[str], *, line: int) -> None:
-        text = "\n".join(lines)
-        if not text.strip():
-            return
-        if kind == "printed":
-            self._printed(lines, line=line)
-            return
-        self.settle(())
-        if kind == "start":
-            self._time = "T".join(_START.findall(text)[-1]) + "Z"
-        elif kind == "reply":
-            self._reply(lines, line=line)
+    def feed(self, block: Block, *, report: Report | None) -> None:
+        """Take in a block; a reply comes with what aider printed after it."""
+        if report is not None:
+            self._reply(block, report)
+        elif block.kind == "start":
+            self._time = started(block.lines[-1]) + "Z"
+        elif block.kind == "printed":
+            self._printed(block)
         else:
-            for typed in _typed(lines):
-                note = bool(_ANSWER.search(typed) or _COMMAND.match(typed))
-                parts = [Text(text=typed if note else _REQUEST.sub("", typed, count=1))]
-                self.log.add("user", parts, line=line, synthetic=note, time=self._time)
+            for typed in _typed(block.words):
+                self._type(typed, line=block.line)
 
-    def settle(self, applied: Iterable[str]) -> None:
-        """Answer the edits of the last reply: those of the files ``applied`` were made."""
-        for id, path in self._open:
-            made = path in applied
-            text = f"Applied edit to {path}" if made else _NOT_APPLIED
-            result = ToolResult(call_id=id, text=text, is_error=not made)
-            self.log.add("tool", [result], line=self.log.lines[-1], time=self._time)
-        self._open.clear()
+    def _type(self, typed: str, *, line: int) -> None:
+        """Take in what was typed, unless it is what aider itself hands on: to its editor, or without the command before."""
+        if typed == _BLANK or _same(typed, self._replied) or _same(typed, self._asked):
+            self._asked = ""
+            return
+        helped = typed.startswith(_HELP) and _DOCUMENTS in typed
+        note = bool(helped or is_answer(typed) or _COMMAND.match(typed))
+        words = typed if note else _REQUEST.sub("", typed, count=1)
+        self._asked = words if words != typed else ""
+        self.log.add("user", [Text(text=words)], line=line, synthetic=note, time=self._time)
 
-    def _printed(self, lines: list[str], *, line: int) -> None:
-        text = "\n".join(line.removeprefix(">").strip() for line in lines)
-        self.model = next(iter(_MODEL.findall("\n".join(lines))), self.model)
-        if applied := _APPLIED.findall(text):
-            self.settle(applied)
-        self.log.add("user", [Text(text=text)], line=line, synthetic=True, time=self._time)
+    def _printed(self, block: Block) -> None:
+        self.model = next(iter(_MODEL.findall("\n".join(block.words))), self.model)
+        if text := "\n".join(block.words).strip():
+            self.log.add("user", [Text(text=text)], line=block.line, synthetic=True, time=self._time)
+        for event in read_report(block.words).events:
+            match event:
+                case Run():
+                    asked = {"command": event.command}
+                    self._done([("bash", asked, event.output or UNRECORDED)], line=block.line)
+                case Commit():
+                    asked = {"command": f"git commit -m {json.dumps(event.title, ensure_ascii=False)}"}
+                    self._done([("git", asked, f"Commit {event.hash} {event.title}")], line=block.line)
+                    if event.own:
+                        self._commits[event.hash], self._made = self._made, []
+                case Undone():
+                    self._undo(event, line=block.line)
 
-    def _reply(self, lines: list[str], *, line: int) -> None:
-        kept, edits = _edits(lines)
-        said, thoughts = _thoughts(kept)
+    def _undo(self, event: Undone, *, line: int) -> None:
+        """Take back the edits of a commit, or of those after it, as edits the other way round."""
+        hashes = [*self._commits]
+        if event.hash not in hashes:
+            return
+        first = hashes.index(event.hash)
+        gone = hashes[first + 1 :] if event.later else [event.hash]
+        made = [made for hash in gone for made in self._commits.pop(hash)]
+        self._done([(*_reverse(each), event.line) for each in reversed(made)], line=line)
+        for each in made:
+            self._contents.pop(each.edit.path, None)
+
+    def _done(self, done: Sequence[tuple[str, dict[str, str], str]], *, line: int) -> None:
+        """Calls of aider's own, each with its answer."""
+        calls = [self._call(name, asked) for name, asked, _ in done]
+        self.log.add("assistant", calls, line=line, time=self._time, model=self.model)
+        for call, (_, _, text) in zip(calls, done, strict=True):
+            self.log.add("tool", [ToolResult(call_id=call.id, text=text)], line=line, time=self._time)
+
+    def _call(self, name: str, asked: dict[str, str]) -> ToolCall:
+        self._calls += 1
+        arguments = json.dumps(asked, ensure_ascii=False)
+        return ToolCall(id=f"{name}-{self._calls}", name=name, arguments=arguments)
+
+    def _reply(self, block: Block, report: Report) -> None:
+        kept, edits = find_edits(block.lines, reported=report.named)
+        said, thoughts = _thoughts(with_ticks(kept))
+        self._replied, self._asked = _thoughts(block.lines)[0], ""
         parts: list[Part] = [Reasoning(text=thought) for thought in thoughts]
         if said:
             parts.append(Text(text=said))
-        for path, old, new in edits:
-            self._calls += 1
-            self._open.append((f"edit-{self._calls}", path))
-            asked = json.dumps({"file_path": path, "old_string": old, "new_string": new}, ensure_ascii=False)
-            parts.append(ToolCall(id=self._open[-1][0], name="edit", arguments=asked))
-        self.log.add("assistant", parts, line=line, time=self._time, model=self.model)
+        calls = [self._call(*_asked(edit, created=edit.path in report.created)) for edit in edits]
+        self.log.add("assistant", [*parts, *calls], line=block.line, time=self._time, model=self.model)
+        self._made = []
+        for call, edit in zip(calls, edits, strict=True):
+            text, made = _came_of(edit, report)
+            result = ToolResult(call_id=call.id, text=text, is_error=not made)
+            self.log.add("tool", [result], line=block.line, time=self._time)
+            if made:
+                self._note(edit, created=edit.path in report.created)
+
+    def _note(self, edit: Edit, *, created: bool) -> None:
+        """Keep an edit that was made, for an ``/undo`` of it."""
+        before = self._contents.get(edit.path)
+        self._made.append(_Made(edit, before, created))
+        if edit.old is None and not edit.files:
+            self._contents[edit.path] = edit.new
+        else:
+            self._contents.pop(edit.path, None)
 
 
-def _typed(lines: list[str]) -> list[str]:
+def _same(typed: str, words: str) -> bool:
+    """True if both are the same words, white space apart."""
+    return bool(words) and typed.split() == words.split()
+
+
+def _asked(edit: Edit, *, created: bool) -> tuple[str, dict[str, str]]:
+    """Name and arguments of the call that makes an edit."""
+    if edit.files:
+        return "apply_patch", {"input": edit.new}
+    if edit.old is None:
+        # "content" is what tools take that create a file
+        name, key = ("write", "content") if created else ("edit", "text")
+        return name, {"file_path": edit.path, key: edit.new}
+    return "edit", {"file_path": edit.path, "old_string": edit.old, "new_string": edit.new}
+
+
+def _reverse(made: _Made) -> tuple[str, dict[str, str]]:
+    """Name and arguments of the call that takes an edit back."""
+    path = made.edit.path
+    if made.created:
+        return "delete_file", {"path": path}
+    if made.edit.old is None and made.before is not None:
+        return "undo_edit", {"file_path": path, "text": made.before}
+    return "undo_edit", {"file_path": path, "old_string": made.edit.new, "new_string": made.edit.old or ""}
+
+
+def _came_of(edit: Edit, report: Report) -> tuple[str, bool]:
+    """What aider reported of an edit, and whether it was made."""
+    if edit.old is not None and did_fail(report, edit.old):
+        return _NOT_FOUND, False
+    if any(path in report.applied for path in edit.paths):
+        return f"Applied edit to {edit.path}", True
+    if report.others:
+        return f"Applied edit to {edit.path}; other blocks of the reply failed", True
+    if report.committed and not report.applied and not report.failed and edit.path not in report.refused:
+        return _COMMITTED, True
+    return (_REFUSED if edit.path in report.refused else _NOT_APPLIED), False
+
+
+def _typed(words: Iterable[str]) -> list[str]:
     """Split typed lines into requests and answers to aider's questions."""
-    words = [line.removeprefix("####").removeprefix(" ").rstrip() for line in lines]
-    groups = groupby(words, key=lambda line: bool(_ANSWER.search(line)))
+    groups = groupby(words, key=is_answer)
     return [typed for _, group in groups if (typed := "\n".join(group).strip())]
 
 
-def _thoughts(lines: list[str]) -> tuple[str, list[str]]:
+def _thoughts(lines: Sequence[str]) -> tuple[str, list[str]]:
     """The text without its thinking, and the thinking; a tag that is never closed stays text."""
     closed = {tag[1]: at for at, line in enumerate(lines) if (tag := _CLOSING.match(line))}
     kept: list[str] = []
@@ -178,53 +235,3 @@ def _thoughts(lines: list[str]) -> tuple[str, list[str]]:
             kept.append(lines[at])
         at += 1
     return "\n".join(kept).strip(), [thought for thought in thoughts if thought]
-
-
-def _edits(lines: list[str]) -> tuple[list[str], list[tuple[str, str, str]]]:
-    """The lines without their edit blocks, and each block's file, old text and new text; a half block stays."""
-    kept: list[str] = []
-    edits: list[tuple[str, str, str]] = []
-    last = max((at for at, line in enumerate(lines) if _REPLACE.match(line)), default=-1)
-    at = 0
-    while at < len(lines):
-        path = _path_before(kept) if at < last and _SEARCH.match(lines[at]) else ""
-        block = _block(lines, at) if path else None
-        if block is None:
-            kept.append(lines[at])
-            at += 1
-            continue
-        old, new, at = block
-        edits.append((path, old, new))
-        if at < len(lines) and _SEARCH.match(lines[at]):
-            continue  # another edit of the same file, in the same fence
-        while kept and not kept[-1].strip():
-            kept.pop()
-        del kept[-2:]  # the file's name and the fence
-        at += at < len(lines) and bool(_FENCE.match(lines[at]))
-    return kept, edits
-
-
-def _path_before(kept: list[str]) -> str:
-    """The file that an edit block is for: the line before its fence."""
-    if len(kept) < 2 or not _FENCE.match(kept[-1]):
-        return ""
-    return kept[-2].strip().strip("`*").rstrip(":").strip()
-
-
-def _block(lines: list[str], at: int) -> tuple[str, str, int] | None:
-    """Old text, new text, and where the block that begins at ``at`` has ended; None if it does not end."""
-    divider = _next(_DIVIDER, lines, at=at + 1)
-    end = _next(_REPLACE, lines, at=divider + 1) if divider else 0
-    if not end:
-        return None
-    return "\n".join(lines[at + 1 : divider]), "\n".join(lines[divider + 1 : end]), end + 1
-
-
-def _next(mark: re.Pattern[str], lines: list[str], *, at: int) -> int:
-    """Line of the next mark; 0 if another block begins before it, or there is none."""
-    for place in range(at, len(lines)):
-        if mark.match(lines[place]):
-            return place
-        if _SEARCH.match(lines[place]):
-            break
-    return 0
