@@ -23,6 +23,7 @@ from tests.sessions.samples import (
     REQUEST,
     SAMPLES,
     STAMP_MS,
+    TEXTS,
     WITHOUT_CALLS,
     WITHOUT_THINKING,
     encoded,
@@ -83,16 +84,16 @@ def test_what_a_format_knows_of_its_session_is_kept(tmp_path: Path) -> None:
     ]
     assert titled == [
         *("opencode", "qwen", "goose", "goose export", "continue"),
-        *("chatgpt", "chatgpt alone", "claude.ai", "cursor"),
+        *("chatgpt", "chatgpt alone", "claude.ai", "cursor", "specstory"),
     ]
     assert placed == ["opencode", "qwen", "kimi", "goose", "goose export", "continue"]
     assert modelled == [
         *("opencode", "qwen", "kimi", "cline", "continue", "chatgpt", "chatgpt alone"),
-        *("langchain", "pydantic-ai", "responses", "aider"),
+        *("langchain", "pydantic-ai", "responses", "aider", "specstory", "specstory cli"),
     ]
     assert dated == [
         *("opencode", "qwen", "kimi", "goose", "goose export", "cline"),
-        *("chatgpt", "chatgpt alone", "claude.ai", "pydantic-ai", "aider"),
+        *("chatgpt", "chatgpt alone", "claude.ai", "pydantic-ai", "aider", "specstory", "specstory cli"),
     ]
     assert used == ["opencode", "qwen", "kimi", "cline", "langchain", "pydantic-ai"]
     assert {name: session.window for name, session in known.items() if session.window} == {"qwen": 1_000_000}
@@ -112,7 +113,7 @@ def test_damaged_files_never_end_in_anything_but_a_clear_error(name: str, tmp_pa
         assert "\n" not in _refused(bytes(damaged), tmp_path)
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLES if name not in WITHOUT_CALLS])
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name not in TEXTS])
 @pytest.mark.parametrize("value", [None, 7, "text", [], {}, [7], {"type": 7}])
 def test_a_member_of_another_type_costs_at_most_its_message(name: str, value: object, tmp_path: Path) -> None:
     """Each member of the document, and of the messages in it, with a value of another type in its place."""
@@ -596,7 +597,7 @@ def test_chat_lines_with_a_time_are_not_those_of_goose(tmp_path: Path) -> None:
     assert _read(lines(list[object](made)), tmp_path).format == "openai"
 
 
-@pytest.mark.parametrize("name", ["aider", "cursor"])
+@pytest.mark.parametrize("name", TEXTS)
 def test_texts_of_windows_are_read_alike(name: str, tmp_path: Path) -> None:
     content = SAMPLES[name][1]
     usual = _read(content, tmp_path)

@@ -106,9 +106,9 @@ def program() -> None:
     """Compact a conversation with an LLM that has become long, and see where its context went.
 
     SESSION is a file that an agent wrote (Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode, pi, Qwen Code, Kimi
-    Code, goose, aider, Cline, Cursor, Continue, OpenHands, SWE-agent, tau-bench), an export of ChatGPT or Claude.ai, or
-    messages as JSON (OpenAI, Anthropic, Gemini, LangChain, Pydantic AI, Vercel AI SDK). No account, no key and no
-    model is needed.
+    Code, goose, aider, Cline, Cursor, Continue, OpenHands, SWE-agent, tau-bench), a history of SpecStory, an export of
+    ChatGPT or Claude.ai, or messages as JSON (OpenAI, Anthropic, Gemini, LangChain, Pydantic AI, Vercel AI SDK). No
+    account, no key and no model is needed.
     """
 
 

@@ -35,6 +35,7 @@ from autocompact.sessions import (
     pydantic_ai,
     qwen_code,
     responses_json,
+    specstory,
     vercel_ai,
 )
 from autocompact.sessions.session import Format, Session
@@ -56,6 +57,7 @@ LABELS: Mapping[Format, str] = {
     "aider": "aider",
     "cline": "Cline",
     "cursor": "Cursor",
+    "specstory": "SpecStory",
     "continue": "Continue",
     "openhands": "OpenHands",
     "swe_agent": "SWE-agent",
@@ -74,7 +76,8 @@ LABELS: Mapping[Format, str] = {
 
 KNOWN = (
     "sessions of Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode, pi, Qwen Code, Kimi Code, goose, aider, Cline, "
-    "Cursor, Continue, OpenHands, SWE-agent and tau-bench; exports of ChatGPT and Claude.ai; as JSON, messages for OpenAI (Chat "
+    "Cursor, Continue, OpenHands, SWE-agent and tau-bench; histories of SpecStory (Cursor, Copilot and others); exports of "
+    "ChatGPT and Claude.ai; as JSON, messages for OpenAI (Chat "
     "Completions, Responses), Anthropic or Gemini, and of LangChain, Pydantic AI and the Vercel AI SDK; all "
     "of these as JSON lines, too"
 )
@@ -168,6 +171,7 @@ LISTS: tuple[ListReader, ...] = (
 TEXTS: tuple[tuple[Callable[[str], bool], Read], ...] = (
     (aider.matches, aider.read),
     (cursor.matches, cursor.read),
+    (specstory.matches, specstory.read),
 )
 """Texts that are no JSON, by how they begin."""
 

@@ -22,6 +22,7 @@ Format: TypeAlias = Literal[
     "aider",
     "cline",
     "cursor",
+    "specstory",
     "continue",
     "openhands",
     "swe_agent",
