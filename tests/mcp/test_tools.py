@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -20,6 +21,7 @@ from autocompact.core.tokens import Estimator
 from autocompact.ledger.summary import frame_beside
 from autocompact.mcp.conversations import Conversations
 from autocompact.mcp.server import make_server
+from autocompact.ports import Key
 from tests.house.source import ROOT
 from tests.mcp.home import KEY, RULE, SUMMARY, keep, pump
 from tests.sessions.claude_lines import Claude, call, result, text
@@ -508,3 +510,27 @@ async def test_no_tool_shows_a_secret_that_is_split_or_that_another_message_give
         ]
     for answer in answers:
         assert not [secret for secret in (*halves, "Kranich-Abend88") if secret in str(answer)]
+
+
+async def test_a_call_that_is_cut_off_while_new_messages_are_indexed_does_not_spoil_the_next(
+    home: Path,
+) -> None:
+    session = pump(home / "work")
+    path = keep(session, home, name="pump-1")
+    transcripts = Transcripts(project=home / "work", home=home, environment={})
+    conversations = Conversations(transcripts, database=home / "own.db", files=True)
+    store, known = (await conversations.open("pump-1")).store, len(session.lines)
+    for number in range(300):
+        session.user(f"Note {number}: the pressure is {number} kilopascal. " + "All is well. " * 50)
+    path.write_bytes(session.bytes())
+    cut_off = asyncio.create_task(conversations.open("pump-1"))
+    key = Key(conversation="pump-1")
+    while len(await store.read(key)) <= known:  # noqa: ASYNC110 - a store tells nobody that it grew
+        await asyncio.sleep(0)
+    cut_off.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await cut_off
+
+    again = await conversations.open("pump-1")
+    found = await (await again.recall()).search("pressure 299", scope="conversation")
+    assert any("299 kilopascal" in each.excerpt for each in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,17 @@ def test_lines_that_only_look_like_those_of_claude_code_are_read_by_their_own_re
     path.write_bytes(SAMPLES["qwen"][1])
     assert Followed(path).read() == read_session(path)
     assert Followed(path).read().format == "qwen_code"
+
+
+def test_two_calls_that_read_the_same_file_at_once_read_each_line_once(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(codex()))
+    followed = Followed(path)
+    followed.read()
+    with path.open("ab") as file:  # enough that one call is still at it when the next one comes
+        file.writelines(message("user", f"number {each}") for each in range(5_000))
+    with ThreadPoolExecutor(4) as threads:
+        read = [threads.submit(followed.read) for _ in range(4)]
+
+    whole = read_session(path)
+    assert all(each.result() == whole for each in read)

@@ -212,9 +212,10 @@ class Conversations:
 
     async def _indexed(self, name: str, session: Session, *, agent: str, path: Path | None) -> Opened:
         """The conversation, with what is new in the index; one whose messages changed is indexed anew."""
-        kept = self._kept.get(name)
+        # taken out first: a call that is cut off below leaves a store and an index that do not agree
+        kept = self._kept.pop(name, None)
         if kept is not None and kept.session is session:
-            self._kept.move_to_end(name)
+            self._kept[name] = kept
             return kept
         held = kept.session.messages if kept is not None else ()
         store, index = (kept.store, kept.index) if kept is not None else (MemoryStore(), MemoryIndex())
@@ -225,7 +226,6 @@ class Conversations:
         await off_loop(lambda: index.index(key, without_echoes(new, before=held)))
         found = Opened(name=name, agent=agent, path=path, session=session, store=store, index=index)
         self._kept[name] = found
-        self._kept.move_to_end(name)
         while len(self._kept) > _MOST_KEPT:
             self._kept.popitem(last=False)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -37,6 +38,7 @@ class Followed:
         self._beginning = b""
         self._end = 0
         self._session: Session | None = None
+        self._reading = threading.Lock()
 
     def read(self) -> Session:
         """The session as its file has it now; the same object if the file did not change.
@@ -44,11 +46,13 @@ class Followed:
         Raises:
             UnreadableSession: there is no such file, or nothing in it is a message of a session.
         """
-        stamp = self._changed()
-        if self._session is None or stamp != self._stamp:
-            self._session = self._on() or self._anew()
-            self._stamp = stamp
-        return self._session
+        # the thread of a call that was cut off reads on while the next call begins: both would take the same lines
+        with self._reading:
+            stamp = self._changed()
+            if self._session is None or stamp != self._stamp:
+                self._session = self._on() or self._anew()
+                self._stamp = stamp
+            return self._session
 
     def _changed(self) -> tuple[int, int, int]:
         try:
