@@ -16,7 +16,6 @@ from autocompact.what_if.course import (
     Remembering,
     course_of,
     requests,
-    time_of,
     usage_notes,
 )
 from tests.core.strategies import call, numbered, result, said
@@ -83,15 +82,6 @@ def test_a_reply_has_the_tokens_that_were_reported_unless_its_text_has_more() ->
     first, second = course(session(log)).requests
     assert first.output > 150
     assert second.output == 50
-
-
-@pytest.mark.parametrize("stamp", ["", "yesterday"])
-def test_what_is_no_stamp_has_no_time(stamp: str) -> None:
-    assert time_of(stamp) is None
-
-
-def test_a_stamp_without_an_offset_is_taken_as_utc() -> None:
-    assert time_of("2026-03-01T10:00:00") == datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
 def test_files_that_are_read_again_are_found_unless_they_were_edited_between() -> None:

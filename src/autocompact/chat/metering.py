@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from autocompact.chat.views import MeterReading
 from autocompact.core.budget import Budget, Compact, Policy, fixed_note
 from autocompact.core.messages import Message, Role
+from autocompact.core.stamps import instant_of
 from autocompact.core.tokens import message_cost
 from autocompact.engine import Conversation
 
@@ -92,10 +91,8 @@ def _cheap(conversation: Conversation, *, used: int) -> str:
 
 def _seconds_between(first: str, second: str) -> float:
     """Seconds between two ISO 8601 stamps; 0 if one is none."""
-    try:
-        return (datetime.fromisoformat(second) - datetime.fromisoformat(first)).total_seconds()
-    except (ValueError, TypeError):
-        return 0.0
+    begun, ended = instant_of(first), instant_of(second)
+    return (ended - begun).total_seconds() if begun and ended else 0.0
 
 
 def _breakdown(conversation: Conversation, *, system: str) -> dict[str, int]:

@@ -25,6 +25,7 @@ from autocompact.compaction.transcript import Context, Transcript, View
 from autocompact.core.budget import Budget, Policy
 from autocompact.core.messages import Message, Usage
 from autocompact.core.redacted import EMPTY, Redactor
+from autocompact.core.stamps import instant_of
 from autocompact.core.windows import budget_for
 from autocompact.engine import Compactor
 from autocompact.engine.conversation import Conversation
@@ -33,7 +34,7 @@ from autocompact.ledger.entries import Ledger
 from autocompact.ports import SystemClock
 from autocompact.settings import gateway_mode_of
 from autocompact.stores.memory import MemoryStore
-from autocompact.what_if.course import Course, Request, time_of
+from autocompact.what_if.course import Course, Request
 from autocompact.what_if.policies import WhatIf
 
 LONGEST_WAIT = 900.0
@@ -176,16 +177,16 @@ class Recorded:
         """True if it was there before the reply came."""
         if max((record.through_seq, *(mask.seq for mask in record.masks))) > len(log):
             return False
-        made = time_of(record.receipt.time)
-        replied = time_of(self._course.session.messages[request.index].time)
+        made = instant_of(record.receipt.time)
+        replied = instant_of(self._course.session.messages[request.index].time)
         return made is None or replied is None or made <= replied
 
     def _seconds(self, record: Compaction) -> float | None:
         """From the last message that it covers until it was there; masks come at once."""
         if record.receipt.rung == "mask":
             return 0.0
-        made = time_of(record.receipt.time)
-        before = [time_of(message.time) for message in self._course.session.messages[: record.through_seq]]
+        made = instant_of(record.receipt.time)
+        before = [instant_of(message.time) for message in self._course.session.messages[: record.through_seq]]
         said = max((each for each in before[-2:] if each is not None), default=None)
         waited = (made - said).total_seconds() if made and said else -1.0
         return waited if 0 <= waited <= LONGEST_WAIT else None

@@ -20,6 +20,7 @@ from autocompact.core.messages import Message, Part
 from autocompact.core.plurals import plural
 from autocompact.core.redacted import RedactedCall, RedactedMessage, Redactor, redacted
 from autocompact.core.redaction import Redacted
+from autocompact.core.stamps import instant_of
 from autocompact.core.tokens import Counter, message_cost
 from autocompact.core.windows import window_for
 from autocompact.ledger.entries import Ledger
@@ -255,17 +256,8 @@ def requests(messages: Sequence[Message]) -> Iterator[tuple[int, datetime]]:
         if message.role == "assistant" and before != "assistant" and index:
             yield index, at
         before = message.role
-        if said := time_of(message.time):
+        if said := instant_of(message.time):
             at = max(at, said)
-
-
-def time_of(stamp: str) -> datetime | None:
-    """The instant of an ISO 8601 stamp, UTC where it has no offset; None if it is none."""
-    try:
-        found = datetime.fromisoformat(stamp)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _output(messages: Sequence[Message], index: int, *, own: Sequence[int], factor: float) -> int:

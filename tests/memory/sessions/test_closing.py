@@ -320,3 +320,29 @@ def test_how_long_a_session_lasted_is_known_from_its_messages():
     assert lasted(read_session(CODING)) == "2026-05-04 08:16 to 2026-05-04 08:56 UTC (0 h 40 min)"
     chat = Recorded(path=Path("x"), session=read_session(EXAMPLES / "chat-openai.json"))
     assert lasted(chat.session) == ""
+
+
+@pytest.mark.parametrize(
+    "stamps", [("yesterday", "Nov 20, 10:02"), ("2026-11-20T10:00:00", "later", "2026-11-20T10:30:00Z")]
+)
+async def test_a_session_whose_stamps_cannot_be_read_is_archived_all_the_same(
+    folder: Path, places: Places, stamps: tuple[str, ...]
+) -> None:
+    path = recorded(folder.parent / "chat.jsonl", cwd=folder.parent)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    edit = {
+        "type": "tool_use",
+        "id": "e",
+        "name": "Edit",
+        "input": {"file_path": "a.py", "old_string": "1", "new_string": "2"},
+    }
+    lines[1]["message"] = {"role": "assistant", "id": "r", "content": [edit]}
+    result = {"type": "tool_result", "tool_use_id": "e", "content": "done"}
+    lines[2]["message"] = {"role": "user", "content": [result]}
+    for number, line in enumerate(lines):
+        line["timestamp"] = stamps[number % len(stamps)]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    run = await closed(folder, path, places)
+    assert run.record is not None
+    assert [entry.conversation for entry in archived(folder)] == ["chat"]

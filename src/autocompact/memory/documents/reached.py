@@ -16,13 +16,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, edited, filled, joined, one_line
 from autocompact.core.redaction import Redacted
+from autocompact.core.stamps import instant_of
 from autocompact.ledger.claims import claim
 from autocompact.ledger.findings import announces, only_intends
 from autocompact.ledger.outcomes import committed
@@ -462,8 +462,9 @@ _PLAIN = str.maketrans({"(": "", ")": "", ";": ","})
 
 
 def _lasted(start: str, end: str) -> Iterator[str]:
-    if start and end:
-        seconds = round((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
+    begun, ended = instant_of(start), instant_of(end)
+    if begun and ended:
+        seconds = round((ended - begun).total_seconds())
         hours, minutes = divmod(round(seconds / 60), 60)
         if seconds >= 60:
             yield f"{hours} h {minutes} min" if hours else f"{minutes} min"

@@ -10,6 +10,7 @@ from functools import partial
 
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message
+from autocompact.core.stamps import instant_of
 from autocompact.core.tokens import Counter, Estimator, message_cost, size
 from autocompact.memory.report.records import Call, CompactionRecord, Month, Records
 from autocompact.ports import ConversationInfo, ConversationStore
@@ -129,7 +130,7 @@ def _calls(
             saved = sum(_recovered(record) for record in in_force if _covers(record, message))
             usage = message.usage
             yield Call(
-                day=date.fromisoformat(message.time[:10]) if message.time else day,
+                day=said.date() if (said := instant_of(message.time[:10])) else day,
                 model=message.model,
                 tokens=usage.prompt if usage else max(0, total - saved),
                 reply=usage.completion if usage else cost,

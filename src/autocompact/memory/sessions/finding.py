@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from autocompact.core.stamps import instant_of
 from autocompact.errors import InvalidInput, UnreadableSession
 from autocompact.sessions import Session, read_session
 from autocompact.sessions.places import claude_code_folder, codex_folder, ran_in
@@ -175,10 +176,10 @@ def _dated(files: Iterable[Path]) -> Iterator[tuple[float, Path]]:
 
 
 def lasted(session: Session) -> str:
-    """From when to when a session was, "" if no message has a time."""
-    times = sorted(message.time for message in session.messages if message.time)
+    """From when to when a session was, "" if no message has a time that can be read."""
+    times = [known for message in session.messages if (known := instant_of(message.time))]
     if not times:
         return ""
-    first, last = (datetime.fromisoformat(stamp).astimezone(UTC) for stamp in (times[0], times[-1]))
+    first, last = (instant.astimezone(UTC) for instant in (min(times), max(times)))
     minutes = round((last - first).total_seconds() / 60)
     return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC ({minutes // 60} h {minutes % 60} min)"
