@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from asyncio import get_running_loop, to_thread
+from asyncio import AbstractEventLoop, get_running_loop, to_thread
+from collections import OrderedDict
 from collections.abc import Coroutine
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from autocompact import sync
 from autocompact.core.lookup import Lookup
@@ -22,6 +23,25 @@ _NO_TOOLS = Lookup(tools=False)
 """A framework's agent does not have the memory tools."""
 
 
+_MOST_KEPT = 64
+"""Conversations of an event loop that stay in memory while nobody uses them: a server has one for each of its users."""
+
+
+class _Opened:
+    """The conversations that were opened in one event loop: the last ones, and those that somebody still has."""
+
+    def __init__(self) -> None:
+        self.known: WeakValueDictionary[str, Conversation] = WeakValueDictionary()
+        self._kept: OrderedDict[str, Conversation] = OrderedDict()
+
+    def keep(self, name: str, conversation: Conversation) -> None:
+        """Keep a conversation that is used now, in place of the one that was used longest ago."""
+        self._kept[name] = conversation
+        self._kept.move_to_end(name)
+        while len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+
+
 class Conversations:
     """The conversations of one compactor, each opened once in an event loop.
 
@@ -33,15 +53,28 @@ class Conversations:
     def __init__(self, compactor: Compactor, *, namespace: str = "default") -> None:
         self._compactor = compactor
         self._namespace = namespace
-        self._opened: WeakKeyDictionary[object, dict[str, Conversation]] = WeakKeyDictionary()
+        self._opened: WeakKeyDictionary[AbstractEventLoop, _Opened] = WeakKeyDictionary()
 
     async def get(self, name: str) -> Conversation:
         """The conversation of that name, for the running event loop."""
-        opened = self._opened.setdefault(get_running_loop(), {})
-        if name not in opened:
-            opened[name] = await self._compactor.open(name, namespace=self._namespace)
-        opened[name].internals.replica.use_lookup(_NO_TOOLS)
-        return opened[name]
+        opened = self._of_this_loop()
+        found = opened.known.get(name)
+        if found is None:
+            loaded = await self._compactor.open(name, namespace=self._namespace)
+            # another call may have opened it meanwhile: two logs of one conversation would get in each other's way
+            found = opened.known.setdefault(name, loaded)
+        opened.keep(name, found)
+        found.internals.replica.use_lookup(_NO_TOOLS)
+        return found
+
+    def _of_this_loop(self) -> _Opened:
+        loop = get_running_loop()
+        if loop not in self._opened:
+            # what a conversation waited for may refer to its loop, and would keep both for ever
+            for ended in [each for each in self._opened if each.is_closed()]:
+                del self._opened[ended]
+            self._opened[loop] = _Opened()
+        return self._opened[loop]
 
 
 async def has_shrunk(conversation: Conversation, error: BaseException) -> bool:
