@@ -15,6 +15,7 @@ from nicegui import Client, ui
 
 from autocompact.chat import ChatConfig, opened
 from autocompact.chat.attachments import Uploads
+from autocompact.ui.web.search import Search
 from autocompact.ui.web.tab import Tab
 from autocompact.ui.web.thread import Thread
 
@@ -96,6 +97,45 @@ async def watched(service, session, client):
 """
 
 
+FOUND_TOO_LATE = """
+class SlowSearch:
+    # the session, whose search in all conversations ends when `go` is set
+    def __init__(self, session):
+        self.session, self.asked, self.go = session, asyncio.Event(), asyncio.Event()
+        self.id = session.id
+
+    async def search(self, query, *, k, scope):
+        if scope == "all":
+            self.asked.set()
+            await self.go.wait()
+            return ()
+        return await self.session.search(query, k=k, scope=scope)
+
+async def watched(service, session, client):
+    slow = SlowSearch(session)
+    search = Search(session=lambda: slow, conversations=service.conversations, jump=None, show=None)
+    search._everywhere = True  # as by its button
+    everywhere = asyncio.create_task(search.find("hello"))
+    await slow.asked.wait()
+    search._everywhere = False
+    await search.find("hello")
+    slow.go.set()
+    await everywhere
+    print(any("m1" in each.content for each in search._results.descendants() if isinstance(each, ui.html)))
+"""
+
+JUMPED_TO_WHAT_IS_GONE = """
+async def watched(service, session, client):
+    tab = Tab(service, client, uploads=Uploads())
+    await tab.open(session)
+    with client:
+        await tab._jump("2026-01-01-gone:m1")
+    shown = [each.content for each in tab.notices._all.descendants() if isinstance(each, ui.html)]
+    print(len(shown) == 2, "gone" in "".join(shown))
+    tab.close()
+"""
+
+
 def _watched(program: str, folder: Path) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM % program, str(folder / "chats.db")],
@@ -119,3 +159,11 @@ def test_an_answer_that_comes_while_the_thread_is_refreshed_is_shown(tmp_path: P
 
 def test_an_answer_that_comes_while_the_thread_is_read_is_shown(tmp_path: Path) -> None:
     assert _watched(ANSWERED_WHILE_IT_READS, tmp_path) == ["[1, 2, 3, 4] True"]
+
+
+def test_a_search_that_ends_late_does_not_take_the_place_of_a_later_one(tmp_path: Path) -> None:
+    assert _watched(FOUND_TOO_LATE, tmp_path) == ["True"]
+
+
+def test_a_result_of_a_conversation_that_is_gone_says_so(tmp_path: Path) -> None:
+    assert _watched(JUMPED_TO_WHAT_IS_GONE, tmp_path) == ["True True"]

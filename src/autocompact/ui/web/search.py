@@ -115,20 +115,25 @@ class Search:
         if not query.strip():
             self._results.clear()
             return
-        speaker = self._speaker
-        whose = f" speaker:{speaker}" if speaker else ""
-        lines = await self._conversations() if self._everywhere else ()
-        titled = () if whose else _titled(query, lines)
+        asked = self._asked()
+        whose = f" speaker:{self._speaker}" if self._speaker else ""
+        scope = "all" if self._everywhere else "conversation"
+        lines: Sequence[ConversationLine] = ()
         try:
-            scope = "all" if self._everywhere else "conversation"
+            lines = await self._conversations() if self._everywhere else ()
             found = await self._session().search(f"{query}{whose}", k=RESULTS, scope=scope)
+            told = doubt(query, found) if found else f"Nothing found for {query!r}."
         except AutocompactError as error:
-            self._show(f'<p class="note">{escape(str(error))}</p>', (), titled=(), lines=())
-            return
-        told = doubt(query, found) if found else f"Nothing found for {query!r}."
-        head = f'<p class="note">{escape(told)}</p>' if told and not titled else ""
-        if (query, speaker) == (self._query, self._speaker):
+            lines, found, told = (), (), str(error)
+        # a search of everything takes longer, and may end after one that was asked for later
+        if asked == self._asked():
+            titled = () if whose else _titled(query, lines)
+            head = f'<p class="note">{escape(told)}</p>' if told and not titled else ""
             self._show(head, found, titled=titled, lines=lines)
+
+    def _asked(self) -> tuple[str, str, bool]:
+        """The query as it stands in the dialog now."""
+        return self._query, self._speaker, self._everywhere
 
     def _show(
         self,

@@ -453,6 +453,9 @@ class Tab:
 
     async def _jump(self, reference: str) -> None:
         """Go to what a reference names: a message here, a message of another conversation, or a memory file."""
+        await self._attempt(self._go_to(reference))
+
+    async def _go_to(self, reference: str) -> None:
         conversation, _, name = reference.rpartition(":")
         try:
             seq = parse_reference(name)
