@@ -124,6 +124,28 @@ async def test_a_fault_in_a_job_ends_neither_the_others_nor_the_schedule(
     assert caplog.records[0].exc_info is not None
 
 
+async def test_a_fault_outside_of_the_jobs_ends_the_schedule_as_little(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    clock, ran, pauses = FakeClock(FRIDAY), Ran(), asyncio.Queue[float]()
+
+    def faulty() -> int:
+        raise ZeroDivisionError
+
+    async def pause(seconds: float) -> None:
+        pauses.put_nowait(seconds)
+        if pauses.qsize() > 1:
+            await asyncio.Event().wait()
+
+    after = AfterSessions(count=faulty, most=2, work=ran.weekly)
+    one = Schedule(tmp_path, jobs={}, after=after, clock=clock, zone=UTC, pause=pause)
+    one.start()
+    await asyncio.wait_for(pauses.get(), 10)
+    await asyncio.wait_for(pauses.get(), 10)
+    await one.aclose()
+    assert {record.message for record in caplog.records} == {"upkeep failed"}
+
+
 async def test_sessions_that_cannot_be_counted_hold_up_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):

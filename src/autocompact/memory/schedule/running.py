@@ -195,6 +195,9 @@ class Schedule:
             log.info("upkeep waits: another run is at the memory folder")
         except (AutocompactError, OSError) as error:
             log.warning("upkeep could not be done", extra=log_data(error))
+        except Exception:
+            # nobody awaits the schedule: it would end, and nobody would know
+            log.exception("upkeep failed")
 
 
 async def _could(work: Work, day: date, *, job: str) -> bool:
