@@ -55,6 +55,11 @@ def call(name: str, arguments: object) -> ToolCall:
         ("frobnicate", {"x": 1}, "other", []),
         ("modify", "*** Update File: n.py\n@@", "edit", [("n.py", "edited")]),
         ("lookup", "free words", "other", []),
+        ("Workflow", {"script": "export const meta = {}"}, "other", []),
+        ("run_python", {"code": "print(1)"}, "run", []),
+        ("insert_edit_into_file", {"filePath": "b.py", "code": "x"}, "edit", [("b.py", "edited")]),
+        ("Read", {"file_path": "C:\\w\\b.py"}, "read", [("C:/w/b.py", "read")]),
+        ("run_command", {"CommandLine": "ls", "Cwd": "/w"}, "run", []),
     ],
 )
 def test_a_call_is_understood_whichever_agent_made_it(

@@ -18,6 +18,8 @@ from autocompact.core.language import WORDS, detect
         ("请修复发票的舍入，文件是 invoice.py", "zh"),
         ("請求書の丸めを直して invoice.py", "ja"),
         ("송장의 반올림을 고쳐 주세요", "ko"),
+        ("bunu yapalım ve en son kaldığımız yerden devam edelim, bir şey var mı", "en"),
+        ("kijk of het werkt en voeg een test toe voor de factuur, maar niet nu", "en"),
         ("", "en"),
         ("invoice.py 123", "en"),
     ],

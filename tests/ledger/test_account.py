@@ -182,6 +182,18 @@ def test_paths_of_thousands_of_lines_are_shortened() -> None:
     assert text.count("row 2999 of src") == 1
 
 
+def test_a_file_of_windows_is_told_below_its_folder() -> None:
+    talk = Talk().user("Count the invoices.")
+    for name in ("Count", "Total"):
+        path = f"C:\\Users\\kim\\Documents\\billing\\Models\\{name}.cs"
+        talk.calls("Write", {"file_path": path, "content": f"public class {name} {{ }}"}).gets("ok")
+    talk.agent(r"Both are in C:\Users\kim\Documents\billing\Models\Total.cs because one needs the other.")
+    text = account(extract(talk.messages), budget=600, counter=COUNTER)
+    assert "Paths are below C:/Users/kim/Documents/billing/Models/\n" in text
+    assert "- Count.cs — created — + class Count" in text
+    assert "Both are in Total.cs because" in text
+
+
 def test_a_path_in_the_users_words_or_in_code_stays_whole() -> None:
     changes = [
         _entry(

@@ -66,6 +66,88 @@ def test_the_new_lines_that_hold_most_values_are_told_last_and_can_be_left_out()
     assert without_values(entry.text) == entry.text
 
 
+_COUNT = "def count(reply):\n    return 1"
+
+
+@pytest.mark.requirement("F6")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        pytest.param("edit", {"filePath": "a.py", "oldString": "", "newString": _COUNT}, id="OpenCode"),
+        pytest.param(
+            "replace_string_in_file",
+            {"filePath": "a.py", "oldString": "x = 1", "newString": _COUNT},
+            id="Copilot in VS Code",
+        ),
+        pytest.param("insert_edit_into_file", {"filePath": "a.py", "code": _COUNT}, id="its older tool"),
+        pytest.param(
+            "replace_file_content",
+            {
+                "TargetFile": "a.py",
+                "ReplacementChunks": [{"TargetContent": "x = 1", "ReplacementContent": _COUNT}],
+            },
+            id="Windsurf",
+        ),
+        pytest.param(
+            "write_to_file", {"TargetFile": "a.py", "CodeContent": _COUNT}, id="Windsurf, a new file"
+        ),
+        pytest.param("edit_file", {"target_file": "a.py", "code_edit": _COUNT}, id="Cursor"),
+        pytest.param(
+            "StrReplaceFile", {"path": "a.py", "edit": {"old": "x = 1", "new": _COUNT}}, id="Kimi Code"
+        ),
+        pytest.param(
+            "search_replace",
+            {
+                "file_path": "a.py",
+                "content": f"<<<<<<< SEARCH\nx = 1\n=======\n{_COUNT}\n>>>>>>> REPLACE",
+            },
+            id="Mistral Vibe",
+        ),
+        pytest.param("insert_content", {"path": "a.py", "line": 3, "content": _COUNT}, id="Roo Code"),
+        pytest.param(
+            "apply_diff",
+            {
+                "path": "a.py",
+                "diff": "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x = 1\n+def count(reply):\n+    return 1\n y = 2",
+            },
+            id="a diff",
+        ),
+    ],
+)
+def test_an_edit_is_understood_however_its_agent_names_the_arguments(
+    name: str, arguments: dict[str, object]
+) -> None:
+    (entry,) = _changes((name, arguments))
+    assert entry.key == "a.py"
+    assert "+ count()" in entry.text
+
+
+def test_a_comment_of_c_sharp_is_told_without_its_marks() -> None:
+    new = "/// <summary>\n/// Counts the tokens.\n/// </summary>\npublic class Meter {\n}"
+    (entry,) = _changes(_edit("", new, path="Meter.cs"))
+    assert "class Meter: Counts the tokens." in entry.text
+
+
+def test_text_that_is_put_into_a_file_takes_nothing_out_of_it() -> None:
+    (entry,) = _changes(
+        _edit("", "def first():\n    pass", path="a.py"),
+        ("insert_content", {"path": "a.py", "line": 1, "content": _COUNT}),
+    )
+    assert "count()" in entry.text
+    assert "first()" in entry.text
+
+
+def test_a_diff_of_several_files_tells_each() -> None:
+    diff = "".join(
+        f"--- a/{name}.py\n+++ b/{name}.py\n@@ -1 +1 @@\n-x = 1\n\\ No newline at end of file\n+def {name}(): ...\n"
+        for name in ("one", "two")
+    )
+    assert [(entry.key, entry.text) for entry in _changes(("apply", {"patch": diff}))] == [
+        ("one.py", "edited — + one()"),
+        ("two.py", "edited — + two()"),
+    ]
+
+
 def test_a_line_that_a_later_edit_takes_out_is_no_change() -> None:
     (entry,) = _changes(
         _edit("x = 1", "def old():\n    pass"), _edit("def old():\n    pass", "def new():\n    pass")

@@ -73,6 +73,22 @@ def test_what_was_not_committed_is_not_told_after_a_commit() -> None:
     assert told == "last commit 1234567 on main (m4)"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git commit -qm 'Round half up'",
+        'git commit --quiet -m "Round half up"',
+        "git add -A && git commit -q -F - <<'EOF'\nRound half up\n\nWhy.\nEOF",
+        "git -C /w commit -q -m \"$(cat <<'EOF'\nRound half up\nEOF\n)\"",
+    ],
+)
+def test_a_commit_that_prints_nothing_is_told_by_its_title(command: str) -> None:
+    assert _state(("git status -s", " M a.py\n"), (command, "")) == ("last commit “Round half up” (m4)", 4)
+    assert _state((command, "error: pathspec 'x' did not match"))[0] == ""
+    talk = Talk().user("go").calls("Bash", {"command": command}).gets("")
+    assert [entry.text for entry in talk.entries("command")] == ["`git commit` — ok: Round half up"]
+
+
 def test_without_git_nothing_is_told() -> None:
     assert git_state([]) == ("", 0)
     assert git_state(scan(Talk().user("go").calls("Bash", {"command": "git status"}).messages).calls) == (

@@ -126,7 +126,7 @@ def test_the_ledger_reads_like_notes_on_the_session() -> None:
 
     assert text == snapshot("""\
 ## Requests
-- m1: Fix the rounding in `src/invoice.py`, because totals are off by one cent.
+- m1 [answered m15]: Fix the rounding in `src/invoice.py`, because totals are off by one cent.
 
 ## Where the work stands
 - [ ] Round per line ←

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from autocompact.core.redaction import redact
-from autocompact.ledger.paths import is_temporary, spellings
+from autocompact.ledger.paths import is_absolute, is_temporary, spellings
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,11 @@ def test_a_relative_path_is_the_absolute_one_it_surely_is(paths: list[str], same
 
 def test_what_lies_in_tmp_is_made_to_be_thrown_away() -> None:
     assert is_temporary("/tmp/x.py")
+    assert is_temporary("C:/Users/kim/AppData/Local/Temp/x.py")
     assert not is_temporary("/w/tmp/x.py")
+
+
+def test_a_path_of_windows_begins_at_its_drive() -> None:
+    assert is_absolute("C:/w/a.py")
+    assert is_absolute("/w/a.py")
+    assert not is_absolute("src/a.py")

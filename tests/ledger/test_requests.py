@@ -4,6 +4,7 @@ import pytest
 
 from autocompact.core.messages import Text, text_message
 from autocompact.ledger.extraction import extract
+from autocompact.ledger.rendering import render
 from tests.core.talk import Talk
 
 
@@ -58,7 +59,23 @@ def test_the_models_closing_words_tell_whether_a_request_is_done(closing: str, s
     talk = Talk().user("Round per line").runs("pytest", "2 passed").agent(closing)
     (request,) = talk.entries("request")
 
-    assert (request.state, request.state_seq) == (state, 4 if state else 0)
+    # without a state it is told where the turn was closed
+    assert (request.state, request.state_seq) == (state, 4)
+
+
+def test_of_a_request_without_a_state_the_reply_is_told_unless_it_is_the_next_message() -> None:
+    talk = Talk().user("Where is it rounded?").runs("grep round", "invoice.py").agent("In invoice.py.")
+    talk.user("And the tax, where is that?").agent("In tax.py.")
+
+    assert "- m1 [answered m4]: Where is it rounded?\n- m5: And the tax" in render(talk.entries("request"))
+
+
+def test_the_same_words_sent_again_are_one_request_and_a_short_call_to_go_on_is_another_one() -> None:
+    long = "The pod stays in ContainerCreating since this morning; is it the node or the cluster?"
+    talk = Talk().user(long).user(long).runs("kubectl get pods", "x").agent("It is the node.")
+    talk.user("continue").agent("I did.").user("continue").agent("I did.")
+
+    assert [(e.seq, e.text) for e in talk.entries("request")] == [(2, long), (6, "continue"), (8, "continue")]
 
 
 def test_a_request_is_open_only_while_its_turn_runs() -> None:

@@ -51,6 +51,25 @@ def copilot() -> Session:
     )
 
 
+def test_of_a_system_prompt_that_copilot_sends_again_only_what_changed_is_told() -> None:
+    rules = [f"Rule {number}." for number in range(9)]
+    later = [*rules[:7], "Answer in German."]
+    session = copilot_cli.read(
+        [
+            event("system.message", role="system", content="\n".join(rules)),
+            event("user.message", content="go"),
+            event("system.message", role="system", content="\n".join(later)),
+            event("system.message", role="system", content="\n".join(rules)),
+            event("system.message", role="system", content="\n".join(later[:7])),
+        ]
+    )
+    assert [text for role, text in spoken(session)[1:] if role == "user"] == [
+        "go",
+        "The system prompt changed.\nNew in it:\nAnswer in German.\nNo longer in it:\nRule 7.\nRule 8.",
+        "The system prompt changed.\nNo longer in it:\nRule 7.\nRule 8.",
+    ]
+
+
 def test_copilot_events_become_messages_and_noise_is_left_out() -> None:
     session = copilot()
     assert spoken(session) == [

@@ -15,8 +15,18 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from autocompact.core.argument_names import (
+    COMMANDS,
+    ONLY_EDITS,
+    PATCHES,
+    PATHS,
+    TASKS,
+    TODOS,
+    WHOLE,
+    in_snake_case,
+)
 from autocompact.core.patterns import LazyPattern
-from autocompact.core.redacted import EMPTY, RedactedCall, RedactedJson, cut, filled, joined
+from autocompact.core.redacted import EMPTY, RedactedCall, RedactedJson, cut, edited, filled, joined
 from autocompact.core.redaction import Redacted
 
 Verb: TypeAlias = Literal[
@@ -24,30 +34,6 @@ Verb: TypeAlias = Literal[
 ]
 Effect: TypeAlias = Literal["read", "edited", "created", "deleted"]
 
-_PATHS = [
-    "file_path",
-    "path",
-    "filepath",
-    "filename",
-    "file",
-    "notebook_path",
-    "absolute_path",
-    "target_file",
-    "file_name",
-]
-_COMMANDS = ["command", "cmd", "script", "commands", "shell_command", "bash_command", "code"]
-_TASKS = [
-    "task_id",
-    "taskId",
-    "agentId",
-    "agent_id",
-    "bash_id",
-    "shell_id",
-    "shellId",
-    "session_id",
-    "sessionId",
-]
-_TODOS = ["todos", "plan", "todo_list", "task_list", "items", "tasks"]
 _PARTS = ["phases", "stages", "milestones", "steps"]
 """Lists of a plan that is made of parts: its items are the innermost."""
 
@@ -65,22 +51,7 @@ _TOLD = frozenset("notes note explanation rationale conclusion summary result me
 """Arguments by which an agent says something of a step of its plan, or of the end of its work."""
 
 _SENTENCE = 40
-_OLD = frozenset(
-    [
-        "old_string",
-        "old_str",
-        "new_string",
-        "new_str",
-        "replacement",
-        "patch",
-        "diff",
-        "edits",
-        "oldText",
-        "newText",
-    ]
-)
-_NAMELESS = frozenset("status priority activeForm output_mode".split())
-_NEW = frozenset(["content", "file_text", "contents"])
+_NAMELESS = frozenset("status priority activeForm active_form output_mode".split())
 _WORDS: Mapping[Verb, frozenset[str]] = {
     "edit": frozenset(["edit", "replace", "patch", "insert", "modify", "multiedit"]),
     "create": frozenset(["write", "create", "save"]),
@@ -139,7 +110,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         files: the files it touches, with what it does to them.
         command: the shell command line, if it runs one.
         task: the id of the sub-agent, shell or task it is about.
-        arguments: the decoded arguments; empty if they are not a JSON object.
+        arguments: the decoded arguments, by their names in snake case; empty if they are not a JSON object.
     """
 
     verb: Verb
@@ -153,26 +124,31 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def interpret(call: RedactedCall) -> Action:
     """Interpret ``call``; arguments that are free text are read as a patch or as a command line."""
-    arguments = call.values
+    arguments = in_snake_case(call.values)
     words = _words_of(call.name)
     if not arguments:
         return _of_text(call, words)
-    path = cut(_first(arguments, _PATHS), end=LONGEST_PATH)
-    command = _command(arguments)
+    path = edited(cut(_first(arguments, PATHS), end=LONGEST_PATH), with_slashes)
+    command = _command(arguments, is_run=not path and bool(words & _RUN))
     verb = _verb(words, arguments, path=path, command=command)
     if verb == "run":
         files = patched_files(command) or shell_files(command)
     else:
-        files = patched_files(_first(arguments, ["patch", "input", "diff"])) or _files(verb, path)
+        files = patched_files(_first(arguments, PATCHES)) or _files(verb, path)
     return Action(
         verb="edit" if verb == "other" and files else verb,
         name=call.name,
         text=joined("\n", strings(arguments)),
         files=files,
         command=command if verb == "run" else EMPTY,
-        task=_first(arguments, _TASKS),
+        task=_first(arguments, TASKS),
         arguments=arguments,
     )
+
+
+def with_slashes(path: str) -> str:
+    """``path`` of Windows in the spelling that both systems read: one file is then one, and stands in its folder."""
+    return path.replace("\\", "/") if "\\" in path and "://" not in path else path
 
 
 @lru_cache(maxsize=256)
@@ -196,7 +172,7 @@ def strings(value: RedactedJson) -> Iterator[Redacted]:
 
 def todo_items(action: Action) -> list[Mapping[str, RedactedJson]]:
     """The items of a todo list or plan that the call sets; empty if it sets none."""
-    for key in _TODOS:
+    for key in TODOS:
         value = action.arguments.get(key)
         if isinstance(value, Sequence) and not isinstance(value, str) and value:
             return list(_innermost(value))
@@ -233,6 +209,11 @@ def told(action: Action) -> Redacted:
     return joined("\n\n", said)
 
 
+def inserts(action: Action) -> bool:
+    """True for a call that puts text into a file, and leaves what else stands in it."""
+    return bool(_words_of(action.name) & _INSERTS)
+
+
 def ends(action: Action) -> bool:
     """True for a call by which an agent says that it is done."""
     return action.name.lower() in _ENDINGS
@@ -243,7 +224,7 @@ def patched_files(text: Redacted) -> tuple[tuple[Redacted, Effect], ...]:
     if "*** " not in text:
         return ()
     return tuple(
-        (Redacted(path or moved), _PATCH_EFFECTS[what or "Move"])
+        (Redacted(with_slashes(path or moved)), _PATCH_EFFECTS[what or "Move"])
         for what, path, _, moved in _PATCHED.findall(text)
     )
 
@@ -316,6 +297,7 @@ def _of_text(call: RedactedCall, words: frozenset[str]) -> Action:
     )
 
 
+_CODE = frozenset(["code", "script"])
 _RUN = frozenset(
     [
         "bash",
@@ -329,11 +311,14 @@ _RUN = frozenset(
         "execute",
         "console",
         "python",
+        "interpreter",
+        "repl",
+        "script",
     ]
 )
 
 
-def _first(arguments: Mapping[str, RedactedJson], keys: list[str]) -> Redacted:
+def _first(arguments: Mapping[str, RedactedJson], keys: Sequence[str]) -> Redacted:
     for key in keys:
         value = arguments.get(key)
         if isinstance(value, str) and value:
@@ -343,9 +328,10 @@ def _first(arguments: Mapping[str, RedactedJson], keys: list[str]) -> Redacted:
     return EMPTY
 
 
-def _command(arguments: Mapping[str, RedactedJson]) -> Redacted:
-    for key in _COMMANDS:
-        if key not in arguments:
+def _command(arguments: Mapping[str, RedactedJson], *, is_run: bool) -> Redacted:
+    for key in COMMANDS:
+        # code is run only where the tool says so: it can be what is to stand in a file, or steps for other agents
+        if key not in arguments or (key in _CODE and not is_run):
             continue
         value = arguments[key]
         if isinstance(value, str):
@@ -367,25 +353,30 @@ def _verb(
 ) -> Verb:
     if path and command in _EDITOR:
         return _EDITOR[command]
-    if any(_is_list(arguments[key]) for key in _TODOS if key in arguments) or words & {
-        "todo",
-        "todos",
-        "plan",
-    }:
-        return "todo"
-    if ("task" in words and words & {"create", "update"}) or (
-        "status" in arguments and arguments.keys() & _STEP and words & _PROGRESS
-    ):
+    if _is_todo(words, arguments):
         return "todo"
     if words & {"poll", "output", "stdin"}:
         return "poll"
     if command:
         return "run"
-    if path and arguments.keys() & _OLD:
+    if path and (arguments.keys() & ONLY_EDITS or words & _INSERTS):
         return "edit"
-    if path and arguments.keys() & _NEW:
+    if path and arguments.keys() & _WRITES:
         return "create"
     return _named(words)
+
+
+def _is_todo(words: frozenset[str], arguments: Mapping[str, RedactedJson]) -> bool:
+    return (
+        any(_is_list(arguments[key]) for key in TODOS if key in arguments)
+        or bool(words & {"todo", "todos", "plan"})
+        or ("task" in words and bool(words & {"create", "update"}))
+        or ("status" in arguments and bool(arguments.keys() & _STEP and words & _PROGRESS))
+    )
+
+
+_INSERTS = frozenset(["insert", "append"])
+_WRITES = frozenset(WHOLE) - {"text"}
 
 
 def _named(words: frozenset[str]) -> Verb:

@@ -6,12 +6,10 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from autocompact.core.argument_names import EDITS, NEW, OLD, PATCHES, WHOLE, in_snake_case, snake_case
 from autocompact.core.messages import ToolCall, decoded
 
-_OLD = ("old_string", "old_str", "oldText", "old_text", "old", "search")
-_NEW = ("new_string", "new_str", "newText", "new_text", "new", "replace", "replacement")
-_TEXT = ("patch", "diff", "input", "content", "contents", "file_text", "new_source", "text")
-_EDITS = ("edits", "changes", "replacements")
+_TEXT = (*PATCHES, *WHOLE, "new_source")
 _ALL = 1_000_000
 """Unchanged lines that a diff shows: all, so that it says what the arguments say."""
 
@@ -20,26 +18,28 @@ def call_text(call: ToolCall) -> str:
     """Text of a call's request: an edit as a diff, a patch or a file's content as it is, else the arguments as they came.
 
     The other arguments stand above it, one on a line. Edits are recognised by the names of their arguments, which the
-    agents share: ``old_string`` and ``new_string``, ``old_str``, ``oldText``, a list of ``edits``, a ``patch``.
+    agents share, however they are spelled: old and new text, a list of edits, a patch (`argument_names`).
     """
     arguments = decoded(call.arguments)
     blocks = list(_diffs(arguments))
-    shown = {*_OLD, *_NEW, *_EDITS} if blocks else set[str]()
+    shown = {*OLD, *NEW, *EDITS} if blocks else set[str]()
     if not blocks:
-        name = next((name for name in _TEXT if "\n" in str(arguments.get(name, ""))), None)
+        named = in_snake_case(arguments)
+        name = next((name for name in _TEXT if "\n" in str(named.get(name, ""))), None)
         if name is None:
             return call.arguments
-        blocks, shown = [str(arguments[name])], {name}
-    rest = [f"{name}: {value}" for name, value in arguments.items() if name not in shown]
+        blocks, shown = [str(named[name])], {name}
+    rest = [f"{name}: {value}" for name, value in arguments.items() if snake_case(name) not in shown]
     return "\n".join([*rest, *blocks])
 
 
 def _diffs(arguments: Mapping[str, object]) -> Iterator[str]:
-    old, new = (_first(arguments, names) for names in (_OLD, _NEW))
+    named = in_snake_case(arguments)
+    old, new = (_first(named, names) for names in (OLD, NEW))
     if old is not None and new is not None:
         yield _diff(old, new)
-    for name in _EDITS:
-        edits = arguments.get(name)
+    for name in EDITS:
+        edits = named.get(name)
         for edit in cast("list[object]", edits) if isinstance(edits, list) else []:
             if isinstance(edit, dict):
                 yield from _diffs(cast("dict[str, object]", edit))

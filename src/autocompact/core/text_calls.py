@@ -196,13 +196,13 @@ def _children(inside: str, *, opening: LazyPattern) -> dict[str, object]:
         end = inside.find(closing, found.end())
         value = inside[found.end() : end if end >= 0 else len(inside)].strip("\n")
         at = end + len(closing) if end >= 0 else len(inside)
-        edits = list(_edits(value))
+        edits = list(edits_in(value))
         values["edits" if edits else found["name"]] = edits or value
     return values
 
 
-def _edits(diff: str) -> Iterator[Mapping[str, str]]:
-    """The edits of a diff of blocks that say what to search for and what to put there."""
+def edits_in(diff: str) -> Iterator[Mapping[str, str]]:
+    """The edits of a diff of blocks that say what to search for and what to put there; none if it has another form."""
     if "SEARCH" not in diff:
         return
     sides: tuple[list[str], list[str]] = ([], [])

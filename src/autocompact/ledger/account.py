@@ -27,7 +27,7 @@ from autocompact.ledger.clipping import clipped
 from autocompact.ledger.deeds import without_printed
 from autocompact.ledger.entries import ERROR_TOLD, Entry, Kind, Ledger
 from autocompact.ledger.lines import is_sentence
-from autocompact.ledger.paths import is_temporary
+from autocompact.ledger.paths import is_absolute, is_temporary
 from autocompact.ledger.rendering import POINTER, inert, language_of, render
 from autocompact.ledger.repetition import LEAST, form, form_of_change, repeated, told_once
 from autocompact.ledger.shortening import shortened_requests
@@ -382,7 +382,7 @@ def _by_kind(entries: Iterable[Entry]) -> dict[Kind, list[Entry]]:
 
 def _base(paths: Iterable[str]) -> str:
     """The folder, with its slash, without which the absolute paths are shortest; "" where naming it saves nothing."""
-    absolute = [path for path in paths if path.startswith("/") and not is_temporary(path)]
+    absolute = [path for path in paths if is_absolute(path) and not is_temporary(path)]
     counts = Counted(path[: at + 1] for path in absolute for at, sign in enumerate(path) if sign == "/")
     folder = max(counts, key=lambda one: ((counts[one] - 1) * len(one), len(one)), default="")
     return folder if counts[folder] > 1 and len(folder) > _LONG_FOLDER else ""
@@ -390,11 +390,12 @@ def _base(paths: Iterable[str]) -> str:
 
 def _relative(text: str, base: str) -> str:
     """``text`` with paths below ``base`` told from there; where it says what the base is, it stays, as do texts in code."""
-    if base not in text or not base:
+    windows = base.replace("/", "\\")
+    if not base or (base not in text and windows not in text):
         return text
     first, line_end, rest = text.partition("\n")
     said, rest = (first + line_end, rest) if first.endswith(f" {base}") else ("", text)
-    return said + re.sub(rf"(?<![\"']){re.escape(base)}", "", rest)
+    return said + re.sub(rf"(?<![\"'])(?:{re.escape(base)}|{re.escape(windows)})", "", rest)
 
 
 def _requests(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter) -> str:

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
 from typing import TypeAlias, cast
 
-from autocompact.core.actions import Action, Effect
+from autocompact.core.actions import Action, Effect, inserts, with_slashes
+from autocompact.core.argument_names import EDITS, NEW, OLD, PATCHES, WHOLE, in_snake_case
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, RedactedJson
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
+from autocompact.core.text_calls import edits_in
 from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.lines import is_code
@@ -27,20 +29,11 @@ from autocompact.ledger.passages import prose
 from autocompact.ledger.paths import DOCUMENTS, is_temporary
 from autocompact.ledger.scan import Call
 
-_OLD = ("old_string", "old_str", "oldText", "old_text", "search")
-_NEW = (
-    "new_string",
-    "new_str",
-    "newText",
-    "new_text",
-    "replacement",
-    "replacement_text",
-    "replace",
-    "insert_text",
-)
-_WHOLE = ("content", "file_text", "contents", "text")
-_PATCH = ("patch", "input", "diff")
 _PATCHED = LazyPattern(r"^\*\*\* (?:Add|Update|Delete) File: (\S.*)$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+
+_HUNK = LazyPattern(r"^@@ -\d", re.MULTILINE)
+_BEFORE = LazyPattern(r"--- (?:\"?a/|/dev/null)")
+"""The name of a file before the change, in a diff: no line that was taken out."""
 
 _COMMITS = LazyPattern(r"\bgit (?:-\S+ \S+ )?commit\b")
 _RESTORES = LazyPattern(r"\bgit (?:checkout|restore) (?:(?:--\S*|-\w|HEAD) )*(?P<paths>[^\n;&|<>]+)")
@@ -257,16 +250,14 @@ def _follow_agents(files: dict[Redacted, _File], call: Call) -> None:
 def edits_of(action: Action) -> Iterator[Edit]:
     """Path, effect and (old, new) pairs of a call; old None is a whole file."""
     arguments = action.arguments
-    patch = next((str(arguments[key]) for key in _PATCH if isinstance(arguments.get(key), str)), "") or (
-        "" if arguments else action.text
-    )
-    if "*** " in patch:
+    patch = _string(arguments, PATCHES) or ("" if arguments else action.text)
+    if "*** " in patch or _HUNK.search(patch):
         yield from _patch(patch, action)
         return
     for path, effect in action.files:
         if effect == "read":
             continue
-        yield path, effect, _hunks(arguments, effect)
+        yield path, effect, _hunks(action, effect)
 
 
 def edited_lines(action: Action) -> str:
@@ -283,51 +274,58 @@ def edited_lines(action: Action) -> str:
     return f"{mark} " + " / ".join(line.strip() for line in lines[:SHOWN]) if lines else ""
 
 
-def _hunks(arguments: Mapping[str, RedactedJson], effect: Effect) -> list[tuple[str | None, str]]:
-    edits = arguments.get("edits")
-    if isinstance(edits, list):
-        pairs = [
-            _pair(cast("Mapping[str, RedactedJson]", one))
-            for one in cast("list[object]", edits)
-            if isinstance(one, dict)
-        ]
+def _hunks(action: Action, effect: Effect) -> list[tuple[str | None, str]]:
+    """What a call says was in a file before, and is there now."""
+    arguments = action.arguments
+    pairs = [_pair(edit) for edit in _edit_list(arguments)] or [_pair(arguments)]
+    if pairs != [("", "")]:
         return [pair for pair in pairs if pair != ("", "")]
-    pair = _pair(arguments)
-    if pair != ("", ""):
-        return [pair]
-    whole = next((value for key in _WHOLE if isinstance(value := arguments.get(key), str)), None)
-    return [(None, whole)] if whole is not None and effect != "deleted" else []
+    whole = _string(arguments, (*PATCHES, *WHOLE))
+    blocks = [(edit["old_string"], edit["new_string"]) for edit in edits_in(whole)]
+    if blocks or not whole or effect == "deleted":
+        return blocks
+    return [("" if inserts(action) else None, whole)]
+
+
+def _edit_list(arguments: Mapping[str, RedactedJson]) -> list[Mapping[str, RedactedJson]]:
+    """The edits of a call that makes several."""
+    given = next((value for name in EDITS if isinstance(value := arguments.get(name), list | dict)), [])
+    edits = cast("list[object]", given if isinstance(given, list) else [given])
+    return [
+        in_snake_case(cast("Mapping[str, RedactedJson]", edit)) for edit in edits if isinstance(edit, dict)
+    ]
 
 
 def _pair(arguments: Mapping[str, RedactedJson]) -> tuple[str, str]:
-    def first(keys: Iterable[str]) -> str:
-        return next((str(arguments[key]) for key in keys if isinstance(arguments.get(key), str)), "")
+    return _string(arguments, OLD), _string(arguments, NEW)
 
-    return first(_OLD), first(_NEW)
+
+def _string(arguments: Mapping[str, RedactedJson], names: Iterable[str]) -> str:
+    """The first of the arguments ``names`` that is given as a string; "" if none is."""
+    return next((value for name in names if isinstance(value := arguments.get(name), str)), "")
 
 
 def _patch(patch: str, action: Action) -> Iterator[Edit]:
     effects = dict(action.files)
-    path = EMPTY
+    # of a diff beside the name of its file the name counts
+    named = action.files[0][0] if len(action.files) == 1 else EMPTY
+    path = named
     old: list[str] = []
     new: list[str] = []
 
     def done() -> Iterator[Edit]:
-        if path:
+        if path and (old or new):
             yield path, effects.get(path, "edited"), [("\n".join(old), "\n".join(new))]
 
     for line in patch.split("\n"):
         match = _PATCHED.match(line)
         if match:
             yield from done()
-            path, old, new = Redacted((match[1] or match[2]).rstrip()), [], []
-        elif line.startswith("+"):
-            new.append(line[1:])
-        elif line.startswith("-"):
-            old.append(line[1:])
-        elif line.startswith(" "):
-            old.append(line[1:])
-            new.append(line[1:])
+            found = with_slashes((match[1] or match[2]).rstrip())
+            path, old, new = named or Redacted(found), [], []
+        elif not _BEFORE.match(line):
+            old += [line[1:]] if line.startswith(("-", " ")) else []
+            new += [line[1:]] if line.startswith(("+", " ")) else []
     yield from done()
 
 
@@ -566,6 +564,10 @@ def _declared(match: re.Match[str]) -> str:
 
 
 _COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+(?=[\s/]|$)|--|\"{3}|'{3}|;;)\s*(?P<text>.*)$")
+_MARKUP = LazyPattern(r"</?(?:summary|remarks|para|returns|value)\s?/?>")
+_FRAME = LazyPattern(r"\s*(?:\*/|///\s*</?(?:summary|remarks|para)\s?/?>)\s*")
+"""A line of a comment that has no words: its end, or a mark of C#'s comments."""
+
 _FIELD = LazyPattern(
     r"\s*(?:(?:public|private|protected|readonly|static|pub|mut|const|let|var|val|final)\s+)*(?P<name>[A-Za-z_]\w*)\??\s*(?::|\s[\w*\[\]<>.]+\s*(?:`|$|//)|=)"
 )
@@ -597,11 +599,10 @@ def _first_comment(lines: Sequence[str], index: int) -> str:
     words: list[str] = []
     for at in range(index - 1, -1, -1):
         line = lines[at]
-        if line.strip() == "*/":
-            continue
-        if not (text := _comment(line)):
+        text = _comment(line)
+        if not text and not _FRAME.fullmatch(line):
             break
-        words.append(text)
+        words += [text] if text else []
     below = lines[index + 1] if index + 1 < len(lines) else ""
     if not words and below.lstrip().startswith(('"""', "'''", "///")):
         words.append(_comment(below))
@@ -611,7 +612,8 @@ def _first_comment(lines: Sequence[str], index: int) -> str:
 def _comment(line: str) -> str:
     """The words of a line that is a comment, without its marks; "" if it is none."""
     match = _COMMENT.match(line)
-    return match["text"].rstrip().removesuffix("*/").removesuffix('"""').rstrip() if match else ""
+    text = match["text"].rstrip().removesuffix("*/").removesuffix('"""') if match else ""
+    return _MARKUP.sub("", text).strip()
 
 
 def _fields(lines: Sequence[str]) -> list[str]:

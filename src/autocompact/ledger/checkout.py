@@ -9,7 +9,7 @@ from autocompact.core.actions import HEREDOC
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction import Redacted
 from autocompact.core.references import reference
-from autocompact.ledger.outcomes import without_wrappers
+from autocompact.ledger.outcomes import quiet_commit, without_wrappers
 from autocompact.ledger.scan import Call
 
 _COMMITTED = LazyPattern(
@@ -53,6 +53,8 @@ def git_state(calls: Iterable[Call]) -> tuple[Redacted, int]:
         command = call.action.command
         if call.answered and _GIT.search(command):
             news = dict(_told(HEREDOC.sub(r"\1\3", command), without_wrappers(call.output).rstrip()))
+            if (title := quiet_commit(command)) and not (call.outcome and call.outcome.failed):
+                news.setdefault(_COMMIT, f"“{title}”")
             if _COMMIT in news:
                 told.pop(_LEFT, None)
             told |= {what: (words, call.seq) for what, words in news.items() if words}

@@ -15,7 +15,14 @@ from autocompact.ledger.changes import definitions
 from autocompact.ledger.clipping import clipped
 from autocompact.ledger.commands import is_check, is_look, short
 from autocompact.ledger.entries import ERROR_TOLD, Entry, State
-from autocompact.ledger.outcomes import Outcome, committed, normal, was_not_run, without_wrappers
+from autocompact.ledger.outcomes import (
+    Outcome,
+    committed,
+    normal,
+    quiet_commit,
+    was_not_run,
+    without_wrappers,
+)
 from autocompact.ledger.paths import DOCUMENTS
 from autocompact.ledger.scan import Call
 from autocompact.ledger.todo_table import Row, rows
@@ -174,7 +181,7 @@ def find_commands(
         outcome = call.outcome
         if outcome is None or was_not_run(call.output):
             continue
-        if (made := edited(outcome.counts, committed)) and not outcome.failed:
+        if (made := _committed(call)) and not outcome.failed:
             commits[made] = call.seq
             continue
         key = edited(call.action.command, normal)
@@ -185,6 +192,12 @@ def find_commands(
         runs[key] = _run_again(before, _Run(command=key, seq=call.seq, outcome=outcome, printed=printed))
     found = [_command_entry(run, words=words, with_error=run.command not in told) for run in runs.values()]
     return [*found, _commits(commits, words=words)] if commits else found
+
+
+def _committed(call: Call) -> Redacted:
+    """What ``call`` committed, as git prints it or as its quiet command says; "" for nothing."""
+    printed = edited(call.outcome.counts, committed) if call.outcome else EMPTY
+    return printed or edited(call.action.command, quiet_commit)
 
 
 def _run_again(before: _Run | None, run: _Run) -> _Run:

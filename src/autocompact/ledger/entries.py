@@ -36,7 +36,7 @@ class Entry:
         key: what makes two entries the same thing (a path, a normalised command, an identifier).
         state: of a request or todo, only where there is evidence; of a command "done" or "open" for succeeded or
             failed; "" is unknown.
-        state_seq: the message that is the evidence for ``state``; of a finding or fact, its place among those of its message; 0 if
+        state_seq: the message that is the evidence for ``state``; of a request of unknown state, the reply that closed its turn; of a finding or fact, its place among those of its message; 0 if
             none.
         need: expected need, 0..1: how likely the work goes on to use it.
         where: of an identifier, the file of the ledger (its ``key``) whose text its line was seen in; of a request, who

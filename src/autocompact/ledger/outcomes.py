@@ -116,6 +116,19 @@ def committed(counts: str) -> str:
     return f"{commit['hash']} {commit['title'].partition('; ')[0]}" if commit else ""
 
 
+_QUIET = LazyPattern(
+    r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|--?[\w-]+(?:=\S+)?\s+)*+commit\b(?=[^\n]{0,200}\s(?:-\w*q\w*|--quiet)\s)[^\n]{0,200}?"
+    r"(?:<<-?[ \t]*['\"]?\w+['\"]?\)?\"?\n|\s(?:-\w*m|--message)[ =]?(?:\"\$\(cat[ \t]+<<-?[ \t]*['\"]?\w+['\"]?\n|['\"]))"
+    r"[ \t]*(?P<title>[^\n\"']{3,200})"
+)
+
+
+def quiet_commit(command: str) -> str:
+    """Title of the commit that ``command`` makes and prints nothing of; "" for none."""
+    commit = _QUIET.search(command)
+    return commit["title"].rstrip() if commit else ""
+
+
 def was_not_run(output: str) -> bool:
     """Whether a person refused or stopped the call, so that its output says nothing of what it would have done."""
     return _NOT_RUN.search(output, 0, 500) is not None

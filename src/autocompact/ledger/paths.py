@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction import Redacted
 
 DOCUMENTS = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org")
 """How the names of documents end."""
+
+
+_TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/")
+_DRIVE = LazyPattern(r"[A-Za-z]:/")
+
+
+def is_absolute(path: str) -> bool:
+    """Whether it begins at the root of a file system, or at a drive of Windows."""
+    return path.startswith("/") or _DRIVE.match(path) is not None
 
 
 def spellings(paths: Iterable[Redacted]) -> Mapping[Redacted, Redacted]:
@@ -19,7 +29,7 @@ def spellings(paths: Iterable[Redacted]) -> Mapping[Redacted, Redacted]:
     by_name: dict[str, tuple[list[Redacted], list[Redacted]]] = {}
     for path in dict.fromkeys(paths):
         absolute, relative = by_name.setdefault(path.rsplit("/", 1)[-1], ([], []))
-        (absolute if path.startswith("/") else relative).append(path)
+        (absolute if is_absolute(path) else relative).append(path)
     found: dict[Redacted, Redacted] = {}
     folders: set[str] = set()
     for absolute, relative in by_name.values():
@@ -39,4 +49,4 @@ def spellings(paths: Iterable[Redacted]) -> Mapping[Redacted, Redacted]:
 
 def is_temporary(path: str) -> bool:
     """Whether it lies where files are made to be thrown away."""
-    return path.startswith(("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/"))
+    return path.startswith(_TEMPORARY) or "/AppData/Local/Temp/" in path

@@ -149,10 +149,10 @@ def _listed(pointers: Sequence[str]) -> str:
 
 
 def _state(entry: Entry, words: Mapping[str, str]) -> str:
-    if not entry.state:
-        return ""
-    evidence = f" {reference(entry.state_seq)}" if entry.state_seq and entry.state != "open" else ""
-    return f" [{words[entry.state]}{evidence}]"
+    """What became of a request; of one of which only the reply is known, where that stands."""
+    state = entry.state or ("answered" if entry.state_seq else "")
+    evidence = f" {reference(entry.state_seq)}" if entry.state_seq and state != "open" else ""
+    return f" [{words[state]}{evidence}]" if state else ""
 
 
 def _todos(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:

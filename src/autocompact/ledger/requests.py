@@ -2,7 +2,8 @@
 
 A status is only given where the conversation shows it: the model closes a turn by saying that it is done, the user
 thanks, corrects or withdraws, or the log ends in the middle of the turn. Everything else is unknown, because a
-finished request that comes back as an open one makes the agent do it twice.
+finished request that comes back as an open one makes the agent do it twice; where the model closed the turn with other
+words, the message that has them is told.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ MENTIONED = 0.6
 
 LOOK_BACK = 50
 """Requests that are looked through for the one that speaks of a thing."""
+
+REPEATED = 60
+"""Characters from which on the same words are one request that was sent again; "continue" is another one each time."""
 
 
 @dataclass(slots=True)
@@ -59,7 +63,12 @@ def find_requests(found: Scan, *, earlier: Iterable[Entry] = ()) -> list[Entry]:
     _add_turns(turns, found)
     told = _told(turns)
     entries: list[Entry] = []
-    asking = [index for index, turn in enumerate(turns) if not turn.is_courtesy]
+    newest = {turn.text: index for index, turn in enumerate(turns)}
+    asking = [
+        index
+        for index, turn in enumerate(turns)
+        if not turn.is_courtesy and (len(turn.text) < REPEATED or newest[turn.text] == index)
+    ]
     for index in asking:
         turn, is_last = turns[index], index == asking[-1]
         # what a courtesy followed is no longer under way
@@ -176,7 +185,9 @@ def _mentioning(turns: list[_Turn], about: frozenset[str]) -> int | None:
 
 def _settled(turn: _Turn, *, is_last: bool, last_seq: int) -> tuple[State, int]:
     """What the turn itself shows: the model said that it is done, or is still at it."""
-    if turn.closing is not None and finishes(turn.closing.text):
+    if turn.closing is None:
+        return ("open", last_seq) if is_last and not turn.known[0] else turn.known
+    if finishes(turn.closing.text):
         return "done", turn.closing.seq
-    under_way = is_last and turn.closing is None and not turn.known[0]
-    return ("open", last_seq) if under_way else turn.known
+    # of an answer that is the next message nobody needs to be told where it stands
+    return ("", turn.closing.seq) if turn.closing.seq > turn.seq + 1 else turn.known

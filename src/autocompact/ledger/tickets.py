@@ -22,7 +22,7 @@ _ID = LazyPattern(r"(?:https?://\S{1,200}/)?#?(?P<id>[\w.-]{0,80}\w)")
 _NOUNS = frozenset("issue ticket workitem item card story task bug".split())
 _VERBS = frozenset("get read view fetch show retrieve load".split())
 _OTHERS = frozenset("comment comments list search create update events labels status todo".split())
-_NAMES = "issue_number issueIdOrKey issue_key issue_id ticket_id issue key number id".split()
+_NAMES = "issue_number issue_id_or_key issue_key issue_id ticket_id issue key number id".split()
 _WORD = LazyPattern(r"[A-Z]?[a-z]+")
 _TOLD = ("title", "summary", "body", "description", "acceptance_criteria", "design", "notes")
 

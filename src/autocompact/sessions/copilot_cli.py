@@ -110,7 +110,7 @@ class _Reader:
         self.compactions: list[Compaction] = []
         self.sidechains: dict[str, Log] = {}
         self.cwd = ""
-        self._prompts: set[str] = set()
+        self._prompts: dict[str, None] = {}
 
     def feed(self, line: _Line, data: _Data, *, number: int) -> None:
         log = self.log
@@ -128,12 +128,10 @@ class _Reader:
         words = (Text(text=data.content),) if data.content else ()
         match line.type:
             case "system.message":
-                if data.content not in self._prompts:
-                    self._prompts.add(data.content or "")
+                if prompt := self._prompt(data.content or ""):
                     begun = any(message.role != "system" for message in log.messages)
-                    log.add(
-                        "user" if begun else "system", words, line=number, synthetic=begun, id=id, time=time
-                    )
+                    role = "user" if begun else "system"
+                    log.add(role, (Text(text=prompt),), line=number, synthetic=begun, id=id, time=time)
             case "user.message":
                 note = copilot_speaker(data.content or "", source=data.source or "") != "person"
                 log.add("user", words, line=number, synthetic=note, id=id, time=time)
@@ -144,6 +142,28 @@ class _Reader:
                 log.add("assistant", _reply(data), line=number, id=id, time=time, model=data.model or "")
             case _:
                 log.add("tool", (_result(data),), line=number, id=id, time=time)
+
+    def _prompt(self, content: str) -> str:
+        """What a system message says that was not known: a later one takes the place of the one before it.
+
+        It comes again with each start and each changed setting, 16,000 tokens long, and the model has one of them.
+        """
+        before = next(reversed(self._prompts), "")
+        known = content in self._prompts
+        self._prompts.pop(content, None)
+        self._prompts[content] = None
+        if known:
+            return ""
+        new, gone = _lines_not_in(before, content), _lines_not_in(content, before)
+        if len(new) > content.count("\n") / 2:
+            return content
+        told = [("New in it:", new), ("No longer in it:", gone)]
+        return "\n".join(
+            [
+                "The system prompt changed.",
+                *(line for head, lines in told if lines for line in (head, *lines)),
+            ]
+        )
 
     def _compaction(self, line: _Line, data: _Data, *, number: int) -> None:
         if not data.summary_content:
@@ -160,6 +180,12 @@ class _Reader:
                 time=line.timestamp or "",
             )
         )
+
+
+def _lines_not_in(other: str, text: str) -> list[str]:
+    """The lines of ``text`` that stand nowhere in ``other``."""
+    there = frozenset(other.splitlines())
+    return [line for line in text.splitlines() if line not in there]
 
 
 def _reply(data: _Data) -> list[Part]:
