@@ -367,6 +367,39 @@ def test_a_long_call_is_cut_before_what_came_of_it_and_goes_rather_than_tell_not
     assert all(" → first result" in line for line in shown)
 
 
+def test_words_that_close_a_turn_are_told_at_length_with_the_code_that_they_show() -> None:
+    talk = Talk().user("How do I register the server?")
+    for name in "abcd":
+        talk.runs(f"curl https://example.com/{name}", "page " * 9)
+    body = "Restart the agent, or reload its servers, because it reads them at its start. " * 4
+    talk.agent(
+        f"Put this into ~/.agent/config.yaml:\n\n```yaml\nservers:\n  bills:\n    command: uv\n```\n\n{body}\n\n"
+        + "The tools are then registered under their own names. " * 8
+    )
+    told = account(talk.ledger, budget=3_000, counter=COUNTER)
+    assert "Put this into ~/.agent/config.yaml: `servers: / bills: / command: uv` Restart the agent" in told
+    steps = [entry.text for entry in talk.entries("step")]
+    assert [text.partition(" → ")[0] for text in steps if "curl" in text and "often" not in text] == [
+        "Bash curl https://example.com/c",
+        "Bash curl https://example.com/d",
+    ]
+    assert len(max(steps, key=len)) > 700
+
+
+def test_of_commands_those_that_check_are_told_before_a_look_in_a_loop() -> None:
+    talk = (
+        Talk()
+        .user("Build it.")
+        .runs("make lint", "ok")
+        .runs("cargo test -p core", "test result: ok. 3 passed")
+    )
+    for name in "abcdef":
+        talk.runs(f"node show.mjs {name} --with everything --that --can --be --shown", "x")
+    told = account(talk.ledger, budget=520, counter=COUNTER)
+    assert "- `make lint` — ok" in told
+    assert "- `cargo test -p core` — ok" in told
+
+
 def test_a_call_that_failed_ends_the_current_step_with_what_went_wrong() -> None:
     talk = Talk().user("Mend it.").calls("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"})
     talk.gets("String to replace not found in file.\nString: x\n" + "context\n" * 9)

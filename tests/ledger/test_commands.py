@@ -63,7 +63,15 @@ def test_a_command_line_can_hold_several_checks_and_what_is_none() -> None:
 
 def test_a_look_is_told_by_its_beginning() -> None:
     assert all(map(is_look, ["git -C /w status", "grep x", "command -v uv", "git config --get a.b"]))
-    assert not any(map(is_look, ["git commit", "lsof", "grepper", "catalog"]))
+    assert all(
+        map(is_look, ["ps aux | grep deploy", "kubectl -n web get pods", "for f in a b; do cat $f; done"])
+    )
+    assert not any(
+        map(
+            is_look,
+            ["git commit", "lsx", "grepper", "catalog", "kubectl apply -f a.yaml", "docker compose up"],
+        )
+    )
     assert is_check("npm run build")
     assert not is_check("sleep 5")
 

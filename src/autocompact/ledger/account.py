@@ -95,12 +95,13 @@ _FEW_EFFECTS = 30
 
 _TIMES = LazyPattern(r" \d+×")
 
-_SMALL_STEP = 60
-"""Tokens below which a stump of what was done last has to do."""
+_SMALL_STEP, _LARGE_STEP, _SPOKEN = 60, 300, 700
+"""Tokens below which a stump of what was done last has to do, tokens from which on the words that close a turn are cut less, and
+characters from which on words are such words."""
 
 _LITTLE = 40
 _LONGEST_ITEM, _COMMAND = 200, 90
-_NEEDED = 0.5
+_NEEDED, _LIKELY = 0.5, 0.3
 _LONG_FOLDER = 12
 _ALIKE = 2
 """Lines of one message that may begin with the same two words: a program that says one thing of many says no more by more."""
@@ -421,10 +422,12 @@ def _stands(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter)
     said = [entry for entry in steps if entry.key.startswith("step words")]
     calls = [entry for entry in steps if not entry.key.startswith("step words")]
     words, call = (_WORDS, _CALL) if budget >= _SMALL_STEP else (_TOO_SHORT, _TOO_SHORT)
+    if said and len(said[-1].text) > _SPOKEN and budget >= _LARGE_STEP:
+        words = 2 * _WORDS
     ranked += [_Line(f"- {reference(entry.seq)} “{entry.text}”", rank=2, least=words) for entry in said]
     ranked += [
         _Line(f"- {entry.text}", rank=4)
-        if entry.key == "step git"
+        if entry.key in ("step git", "step habits")
         else _Line(f"- {reference(entry.seq)} {entry.text}", least=call)
         for entry in calls
     ]
@@ -603,7 +606,8 @@ def _with_names(
 def _items(entries: Iterable[Entry], budget: int, *, counter: Counter, least: float = 0.0) -> str:
     """The entries that fit, in order: those most needed, then the latest."""
     kept: list[tuple[int, str]] = []
-    for entry in sorted(entries, key=lambda entry: (entry.need < _NEEDED, -entry.seq)):
+    # what tests, builds or delivers will be run again, a loop that looked at something will not
+    for entry in sorted(entries, key=lambda entry: (entry.need < _NEEDED, entry.need < _LIKELY, -entry.seq)):
         line = f"- {_item(entry)} ({reference(entry.seq)})"
         size = counter.count(line) + 1
         if entry.need >= least and size <= budget:

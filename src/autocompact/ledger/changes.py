@@ -281,7 +281,9 @@ def _hunks(action: Action, effect: Effect) -> list[tuple[str | None, str]]:
     if pairs != [("", "")]:
         return [pair for pair in pairs if pair != ("", "")]
     whole = _string(arguments, (*PATCHES, *WHOLE))
-    blocks = [(edit["old_string"], edit["new_string"]) for edit in edits_in(whole)]
+    blocks: list[tuple[str | None, str]] = [
+        (edit["old_string"], edit["new_string"]) for edit in edits_in(whole)
+    ]
     if blocks or not whole or effect == "deleted":
         return blocks
     return [("" if inserts(action) else None, whole)]
@@ -289,7 +291,7 @@ def _hunks(action: Action, effect: Effect) -> list[tuple[str | None, str]]:
 
 def _edit_list(arguments: Mapping[str, RedactedJson]) -> list[Mapping[str, RedactedJson]]:
     """The edits of a call that makes several."""
-    given = next((value for name in EDITS if isinstance(value := arguments.get(name), list | dict)), [])
+    given = next((value for name in EDITS if isinstance(value := arguments.get(name), list | dict)), None)
     edits = cast("list[object]", given if isinstance(given, list) else [given])
     return [
         in_snake_case(cast("Mapping[str, RedactedJson]", edit)) for edit in edits if isinstance(edit, dict)

@@ -11,7 +11,11 @@ LONGEST = 160
 """Characters of a command that are shown."""
 
 _LOOKS = LazyPattern(
-    r"(?:ls|cat|head|tail|nl|sed -n|grep|rg|find|fd|wc|pwd|echo|which|type|command -v|file|stat|xxd|md5|jq|tree|test -"
+    r"(?:(?:for \w+ in [^;]{0,300}; ?do|set -[a-z]+;) )?"
+    r"(?:ls|cat|head|tail|nl|sed -n|grep|egrep|rg|find|fd|wc|pwd|echo|which|type|command -v|file|stat|xxd|md5|jq|tree|test -"
+    r"|ps|pgrep|lsof|df|du|free|uptime|date|env|printenv|id|whoami|uname|hostname|sleep|journalctl"
+    r"|(?:sudo )?systemctl (?:status|show|cat|is-\w+|list-\w+)|(?:\w+=\S+ )?kubectl (?:-\S+ \S+ )*(?:get|describe|logs|top|explain)"
+    r"|docker (?:ps|logs|images|inspect|stats)|(?:pip|npm|pnpm|yarn) (?:list|ls|show|view|freeze|outdated|why)"
     r"|git (?:-[cC] \S+ |--[\w-]+(?:=\S+)? )*(?:status|diff|log|show|branch|fetch|rev-parse|config(?: --global)?(?: --get)?|cat-file|ls-files|ls-tree"
     r"|rev-list|worktree list|stash list|blame)|gh (?:pr|issue|run) (?:view|list|diff|checks))(?= |$)"
 )
@@ -27,6 +31,7 @@ _SCRIPT = LazyPattern(
 _SETTING = LazyPattern(r"[A-Za-z_]\w*=\S*\Z")
 _PLACE = LazyPattern(r".*[/.:]")
 _JOINT = LazyPattern(r" ?(?:&&|\|\|?|;) ?")
+_PARTS = LazyPattern(r"&&|\|\|?|;|\n")
 _QUOTED = LazyPattern(r"'[^']*+'|\"(?:\\.|[^\"\\])*+\"", re.DOTALL)
 _COMMIT = LazyPattern(r"(\bgit commit\b).*", re.DOTALL)
 _EVERYWHERE = frozenset({"", ".", "..."})
@@ -56,6 +61,16 @@ def is_look(command: str) -> bool:
 def is_check(command: str) -> bool:
     """Whether it tests, builds, delivers: what came of it matters."""
     return _CHECKS.search(command) is not None
+
+
+def parts(command: str) -> list[str]:
+    """The commands of a command line one by one, what stands in quotes left out of each."""
+    return [part.strip() for part in _PARTS.split(_QUOTED.sub("''", command))]
+
+
+def is_setting(word: str) -> bool:
+    """Whether a word before a program sets a variable for it: "CI=1"."""
+    return _SETTING.match(word) is not None
 
 
 def short(command: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import filled, own
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.changes import edited_lines
 from autocompact.ledger.checkout import git_state
 from autocompact.ledger.clipping import clipped
 from autocompact.ledger.entries import Entry
+from autocompact.ledger.habits import habits
 from autocompact.ledger.outcomes import error_lines, was_not_run, without_comments, without_wrappers
 from autocompact.ledger.passages import passages
 from autocompact.ledger.scan import Call
@@ -17,8 +20,14 @@ from autocompact.ledger.sightings import Spoken
 from autocompact.ledger.wrapping import unnumbered
 
 CALLS = 4
-WORDS = 700
-"""Characters of the last words at most; longer ones keep their beginning."""
+WORDS, CLOSING = 700, 1_600
+"""Characters of the last words at most, and of those that close a turn: what comes next is about them. Longer ones keep
+their beginning."""
+
+_CODE = LazyPattern(
+    r"^[ \t]*(?:```|~~~)[^\n]*\n(?P<code>.{1,400}?)\n[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL
+)
+"""A short block of code, as the user is shown it: what is to be put somewhere, or run."""
 
 ARGUMENT, RESULT, LINES = 150, 280, 3
 _ENOUGH = 120
@@ -27,15 +36,19 @@ _ENOUGH = 120
 
 def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
     """What the agent said and did last: an entry for the words, one for the checkout, one for each call, in order."""
+    last = _last_words(spoken)
+    closes = bool(last) and last[-1].voice == "closing" and len(last[-1].text) > WORDS
     entries = [
         Entry(
             kind="step",
-            text=Redacted(clipped(_plain(words.text), WORDS)),
+            text=Redacted(
+                clipped(_with_code(words.text), CLOSING) if closes else clipped(_plain(words.text), WORDS)
+            ),
             seq=words.seq,
             key=filled("step words {}", index),
             need=1.0,
         )
-        for index, words in enumerate(_last_words(spoken))
+        for index, words in enumerate(last)
     ]
     told, seq = git_state(calls)
     if told:
@@ -48,10 +61,22 @@ def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
                 need=0.95,
             )
         )
+    often, seq = habits(calls)
+    if often:
+        entries.append(
+            Entry(
+                kind="step",
+                text=filled("often run: {}", often),
+                seq=seq,
+                key=own("step habits"),
+                need=0.85,
+            )
+        )
     latest = {
         _what(call): call for call in calls[-4 * CALLS :] if call.action.verb != "todo"
     }  # of equal calls, as when something is waited for, the last; the plan is told by itself
-    for index, call in enumerate(sorted(latest.values(), key=lambda call: call.seq)[-CALLS:]):
+    few = CALLS // 2 if closes else CALLS
+    for index, call in enumerate(sorted(latest.values(), key=lambda call: call.seq)[-few:]):
         entries.append(
             Entry(
                 kind="step",
@@ -64,16 +89,27 @@ def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
     return entries
 
 
-def _plain(text: str) -> str:
+def _with_code(text: str) -> str:
+    """The words, and short blocks of code between them in one line each."""
+    told: list[str] = []
+    at = 0
+    for block in _CODE.finditer(text):
+        lines = " / ".join(line.strip() for line in block["code"].splitlines() if line.strip())
+        told += [_plain(text[at : block.start()], most=CLOSING), f"`{lines}`"]
+        at = block.end()
+    return " ".join(filter(None, (*told, _plain(text[at:], most=CLOSING))))
+
+
+def _plain(text: str, *, most: int = WORDS) -> str:
     """The words without their markup; those of nothing but code as they are."""
     told: list[str] = []
     size = 0
     for passage in passages(text):
         told.append(passage.told)
         size += len(told[-1])
-        if size > WORDS:
+        if size > most:
             break
-    return " ".join(told) or text
+    return " ".join(told) or text.strip()
 
 
 def _last_words(spoken: Sequence[Spoken]) -> list[Spoken]:
