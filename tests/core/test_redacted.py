@@ -224,6 +224,7 @@ MADE = {
     "ledger/rendering.py": 2,
     "ledger/rules.py": 3,
     "ledger/sightings.py": 1,
+    "ledger/habits.py": 1,
     "ledger/step.py": 2,
     "core/redacted.py": 8,
     "ledger/shortening.py": 1,

@@ -35,58 +35,37 @@ _ENOUGH = 120
 
 
 def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
-    """What the agent said and did last: an entry for the words, one for the checkout, one for each call, in order."""
+    """What the agent said and did last: its words, the checkout, how programs are called, then one entry for each call."""
     last = _last_words(spoken)
     closes = bool(last) and last[-1].voice == "closing" and len(last[-1].text) > WORDS
+    told = ((words.seq, _words(words.text, closes=closes)) for words in last)
     entries = [
-        Entry(
-            kind="step",
-            text=Redacted(
-                clipped(_with_code(words.text), CLOSING) if closes else clipped(_plain(words.text), WORDS)
-            ),
-            seq=words.seq,
-            key=filled("step words {}", index),
-            need=1.0,
-        )
-        for index, words in enumerate(last)
+        _entry(Redacted(text), seq, key=filled("step words {}", index), need=1.0)
+        for index, (seq, text) in enumerate(told)
     ]
-    told, seq = git_state(calls)
-    if told:
-        entries.append(
-            Entry(
-                kind="step",
-                text=filled("git, as it last told: {}", told),
-                seq=seq,
-                key=own("step git"),
-                need=0.95,
-            )
-        )
+    git, seq = git_state(calls)
+    if git:
+        entries.append(_entry(filled("git, as it last told: {}", git), seq, key=own("step git"), need=0.95))
     often, seq = habits(calls)
     if often:
-        entries.append(
-            Entry(
-                kind="step",
-                text=filled("often run: {}", often),
-                seq=seq,
-                key=own("step habits"),
-                need=0.85,
-            )
-        )
+        entries.append(_entry(filled("often run: {}", often), seq, key=own("step habits"), need=0.85))
     latest = {
         _what(call): call for call in calls[-4 * CALLS :] if call.action.verb != "todo"
     }  # of equal calls, as when something is waited for, the last; the plan is told by itself
-    few = CALLS // 2 if closes else CALLS
-    for index, call in enumerate(sorted(latest.values(), key=lambda call: call.seq)[-few:]):
-        entries.append(
-            Entry(
-                kind="step",
-                text=Redacted(_done(call)),
-                seq=call.seq,
-                key=filled("step call {} {}", call.seq, index),
-                need=0.9,
-            )
-        )
-    return entries
+    done = sorted(latest.values(), key=lambda call: call.seq)[-(CALLS // 2 if closes else CALLS) :]
+    return entries + [
+        _entry(Redacted(_done(call)), call.seq, key=filled("step call {} {}", call.seq, index), need=0.9)
+        for index, call in enumerate(done)
+    ]
+
+
+def _entry(text: Redacted, seq: int, *, key: Redacted, need: float) -> Entry:
+    return Entry(kind="step", text=text, seq=seq, key=key, need=need)
+
+
+def _words(text: str, *, closes: bool) -> str:
+    """The last words, at more length and with the code that they show where they close a turn."""
+    return clipped(_with_code(text), CLOSING) if closes else clipped(_plain(text), WORDS)
 
 
 def _with_code(text: str) -> str:
