@@ -55,6 +55,14 @@ Keine Emojis in der Dokumentation.""",
     "fr": """Ne modifie jamais le fichier de configuration.
 Réponds toujours en français.
 Demande-moi avant de supprimer quoi que ce soit.
+N'efface pas les anciens journaux.
+Ne pas modifier les fichiers de configuration.
+Merci de ne pas changer les noms des colonnes.
+Range les images, et n'ajoute pas de nouvelle dépendance.
+Tu ne dois pas pousser sur main.
+Je ne veux pas de commentaires dans le code.
+Si le fichier est vide, n'écris rien.
+Il ne faut jamais supprimer une migration.
 Toutes les fonctions doivent avoir des tests.""",
     "es": """Nunca hagas push sin mi permiso.
 Responde siempre en español.
@@ -89,6 +97,12 @@ add a test for the parser
 Update the README and commit.
 der Test schlägt jedes Mal fehl
 pourquoi ça ne marche pas ?
+L'erreur vient du fait que cette méthode n'existe plus.
+Les attributs de cette balise n'acceptent pas de fonction.
+Je n'arrive pas à lancer le serveur.
+Le menu est cassé car les deux colonnes ne sont pas alignées.
+Si le dossier n'existe pas, crée-le.
+Tu n'as pas corrigé le pied de page.
 el test falla siempre
 测试失败了
 テストが失敗しました

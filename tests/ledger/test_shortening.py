@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
-from autocompact.ledger.entries import Entry, Ledger
+from autocompact.ledger.entries import FOLLOWS, POINTER, Entry, Ledger
 from autocompact.ledger.shortening import Shortened, fitted, shortened_requests, shortened_text
 from tests.core.strategies import LengthCounter
 
@@ -95,6 +96,50 @@ def test_a_long_request_keeps_its_beginning_and_its_end() -> None:
     assert kept.text.startswith("Implement this plan: one more step")
     assert kept.text.endswith("step of it. Verify it with `make check`, and never push.")
     assert "… " in kept.text
+
+
+def _asked(*texts: str, where: str = "", budget: int) -> list[str]:
+    requests = [
+        Entry(kind="request", text=redact(text), seq=seq, key=redact(f"request {seq}"), where=redact(where))
+        for seq, text in enumerate(texts, start=1)
+    ]
+    return [entry.text for entry in shortened_requests(requests, budget, counter=COUNTER)]
+
+
+def test_a_request_made_several_times_stands_once_where_it_was_made_last_with_how_often() -> None:
+    again = "mend the  pump"
+    asked = _asked("mend the pump", again, "and the valve", again, "is it dry?", budget=1_000)
+    assert asked == [POINTER, POINTER, "and the valve", f"3× {again}", "is it dry?"]
+    assert _asked(FOLLOWS, FOLLOWS, budget=1_000) == [FOLLOWS, FOLLOWS]
+
+
+@pytest.mark.parametrize(
+    "role",
+    [
+        "Act as a senior engineer for Next.js.",
+        "You are an expert on pumps! ",
+        "Claude, agis en tant qu'architecte de pompes.\n\n",
+        '"Sen kıdemli bir pompa mimarı ve geliştiricisisin. ',
+        "你是一名水泵工程师。",
+    ],
+)
+def test_a_request_that_is_cut_begins_with_its_task_and_not_with_a_role(role: str) -> None:
+    task = "Mend the seal of the second pump, and then of all others " * 4
+    (kept,) = _asked(role + task, budget=90)
+    assert kept.startswith("…Mend the seal")
+    assert _asked(role + task, budget=1_000) == [role + task]
+    assert _asked("Act as one. " + "x" * 200, "y", budget=50)[0] == POINTER
+
+
+def test_a_role_without_much_behind_it_is_the_request() -> None:
+    (kept,) = _asked(f"You are an expert on pumps{' and seals' * 20}. Go.", budget=100)
+    assert kept.startswith("You are an expert")
+
+
+def test_a_request_that_fits_without_its_role_is_whole() -> None:
+    task = "Mend the seal of the second pump, and see to the others."
+    (kept,) = _asked(f"You are an expert on pumps{' and seals' * 20}. {task}", budget=120)
+    assert kept == f"…{task}"
 
 
 def test_a_request_for_which_there_is_little_room_keeps_its_beginning_alone() -> None:

@@ -54,7 +54,10 @@ def reply(session: Session) -> Message:
         f"```python src/pump.py\n{BLOCK}\n```",
         f"src\\pump.py\n````\n{BLOCK}\n````",
         f"src/pump.py\n<source>\n{BLOCK}\n</source>",
+        f"src/pump.py\n\n<source>python\n{BLOCK}\n</source>",
         "```diff\n--- a/src/pump.py\n+++ b/src/pump.py\n@@ ... @@\n-seal = 1\n+seal = 2\n```",
+        "```diff\ndiff --git a/src/pump.py b/src/pump.py\nindex 1..2 100644\n--- a/src/pump.py\n+++ b/src/pump.py\n"
+        "@@ -1 +1 @@\n-seal = 1\n+seal = 2\ndiff --git a/b b/b\n```",
     ],
 )
 def test_an_edit_is_a_call_in_each_of_the_forms_that_name_its_file(block: str, tmp_path: Path) -> None:
@@ -86,15 +89,22 @@ def test_a_whole_file_is_an_edit_where_aider_reports_one_of_it(tmp_path: Path) -
     assert reply(session).text == shown
 
 
-def test_the_only_block_is_the_only_file_of_the_chat(tmp_path: Path) -> None:
+def test_the_first_block_without_a_name_is_the_only_file_of_the_chat(tmp_path: Path) -> None:
     session = read(
         tmp_path,
         "#### set the table",
-        "Here:\n\n```markdown\n# Table\n```",
+        "Here:\n\n```markdown\n# Table\n```\n\n```\nmore\n```",
         "> Applied edit to docs/Table.md",
     )
     assert calls(session) == [("edit", {"file_path": "docs/Table.md", "text": "# Table"})]
-    assert reply(session).text == "Here:"
+    assert reply(session).text == "Here:\n\n\n```\nmore\n```"
+
+
+def test_a_file_that_the_reply_was_cut_off_in_was_written_as_far_as_it_went(tmp_path: Path) -> None:
+    session = read(
+        tmp_path, "#### set the table", "Table.md\n```\n# Table\n| half", "> Applied edit to Table.md"
+    )
+    assert calls(session) == [("edit", {"file_path": "Table.md", "text": "# Table\n| half"})]
 
 
 @pytest.mark.parametrize("fence", ["", "```"])
@@ -198,6 +208,8 @@ def test_commands_questions_on_aider_and_empty_lines_are_no_requests(tmp_path: P
         tmp_path,
         "#### <blank>",
         "#### !make pump",
+        "#### exit",
+        "#### aider --model model-x",
         "#### /help what is the map?",
         "#### # Question: what is the map?\n#### \n#### # Relevant docs:\n#### \n#### <doc>",
         "A map.",

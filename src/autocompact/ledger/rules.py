@@ -94,7 +94,10 @@ _PROHIBITS = LazyPattern(
     r"(?:(?:please\s+)?(?:do not|don't|dont|never)\s+(?![\w-]+ing\b|(?:worry|know|think|mind|forget|hesitate|understand|see|need|have|want|care|get (?:it|me)|feel|believe|remember|recall|be sorry|bother)\b)\w+"
     r"|(?:must|may|should|shall)\s?(?:not|n't)\s+\w+|(?:are|is)\s?(?:not|n't)\s+(?:allowed|permitted|supposed)|cannot\s+\w+|no\s+(?:more\s+)?(?!(?:\w+ )?(?:errors?|warnings|failures|issues|problems|results|matches|differences|regressions|worries|thanks)\b)\w+(?:ing|s)\b(?! (?:applied|found|needed|required|made|left|reported|detected|available|expected|yet|remain\w*|exists?|were|are)\b)[^.!?]{0,60}$|(?<!and )avoid\s+\w+|refrain from\s+\w+|stay away from|keep (?:your )?hands off|hands off|leave\s+[^.!?]{2,60}\s+(?:alone|untouched|as (?:it|they) (?:is|are)))"
     r"|\b(?:bitte\s+)?(?:nicht|kein\w*)\b[^.!?\n]{0,60}\b(?:\w+en)\b(?=[.!]|$)|\b(?:darfst|dürfen|darf|sollst|soll|sollen)\s+(?:\w+\s+){0,6}(?:nicht|nie|kein\w*)\b|\blass\w*\s+[^.!?]{2,50}\s+(?:in ruhe|unverändert|weg)\b"
-    r"|\bne\s+(?:\w+[ -]){1,3}(?:pas|jamais|plus|rien)\b|\bn'\w+\s+(?:pas|jamais|plus)\b|\b(?:évite[zr]?|interdi(?:t\w*|re|s|sons|sez)\b|il ne faut pas)\b"
+    r"|(?:^|[,;:.!(—–-]\s*(?:(?:et|mais|puis|surtout)\s+)?|\b(?:surtout|veuillez|merci de|prière de|demande de|de façon à|afin de)\s+)"
+    r"(?:ne\s+(?:\w+[ -]){1,3}(?:pas|jamais|plus|rien)\b|n'\w+(?:-\w+)?\s+(?:pas|jamais|plus|rien)\b|ne\s+(?:pas|jamais|plus|rien)\s+\w+)"
+    r"|\b(?:(?:tu|vous)\s+ne\s+(?:dois|devez|peux|pouvez)|(?:je|nous|on)\s+ne\s+(?:veu\w|voulons|souhait\w+)|ne\s+doi(?:t|vent)|on\s+ne\s+\w+(?=\s+jamais))\s+(?:\w+\s+)?(?:pas|jamais|plus|rien)\b"
+    r"|\b(?:évite[zr]?|interdi(?:t\w*|re|s|sons|sez)\b|il ne faut (?:pas|jamais|plus|rien))\b"
     r"|(?:^|[,;:]\s*|\bpor favor\s+)no\s+\w{2,}(?:es|as|en|an|éis|áis|er|ar|ir)\b(?!')(?=.*\b(?:el|la|los|las|un|una|en|de|que|sin|por|para|con|al|del|lo|le|nada|nunca|mi|mis)\b)|\b(?:evit[ae]\w*|prohibid\w+|no (?:se )?(?:debe\w*|puede\w*))\b"
     r"|\bnão\s+\w+|\bnon\s+\w+(?:re|te|e)\b|\bне\s+\w+(?:й|йте|ть|ти)\b|\bнельзя\b|\bзапрещ\w+"
     r"|不要|不准|不许|不能|不得|禁止|(?<![区特差级分个性类告离辨])别(?!的|人)|请勿|勿|ないで(?:ください)?|しないこと|禁止|てはいけない|てはならない|ては(?:だめ|駄目)|하지 ?마|하지 ?말|금지|안 ?돼",

@@ -6,6 +6,8 @@ them does, code blocks go or stay whole, and the order is kept. Requests keep th
 
 from __future__ import annotations
 
+import re
+from collections import Counter as Counted
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +17,7 @@ from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, cut, edited, filled
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, truncated
-from autocompact.ledger.entries import POINTER, Entry, Ledger
+from autocompact.ledger.entries import FOLLOWS, POINTER, Entry, Ledger
 from autocompact.ledger.rendering import render
 
 _HEADING = LazyPattern(r"#{1,6} |\*\*[^*\n]+\*\*:?\s*$|(?:\d+\. )?[^\n.!?]{3,60}:\s*$")
@@ -36,6 +38,19 @@ _CAPS = (
 _END, _BOTH = 0.4, 120
 """Share of a cut request that its end has, and characters from which it keeps one: people say what they want, and how it is to
 be checked, before or after what they paste."""
+
+_ROLE = LazyPattern(
+    r"\s*[\"'“«„]?(?:[^\W\d_][\w.-]{1,30},?\s+)?"
+    r"(?:act as|you(?: are|'re|’re) (?:an?|the|my|now)|imagine (?:that )?you(?: are|'re|’re)|pretend (?:to be|you)"
+    r"|du bist|sie sind|agiere als|handle als|agis(?:sez)? (?:en tant qu|comme)|tu es|vous êtes|actúa como|eres|aja como|você é"
+    r"|agisci come|sei|sen (?:[^.!?\n]{3,160}?s[ıiuü]n|bir)|ты|действуй как|你是|请?扮演|あなたは)(?:\b|(?<=[是演は]))"
+    r"(?:[^.!?。！？\n]|[.!?](?=(?-i:[a-z\d]))){0,300}[.!。！\n]\s*",
+    re.IGNORECASE,
+)
+"""A first sentence that gives the model a role: what is to be done stands behind it. A mark within a name ("Next.js") ends none."""
+
+_TASK = 40
+"""Characters that must stand behind a role."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,16 +177,37 @@ def joined_passages(passages: Sequence[Passage], indices: Sequence[int]) -> str:
 
 
 def shortened_requests(requests: Sequence[Entry], budget: int, *, counter: Counter) -> list[Entry]:
-    """The requests, cut until they take at most ``budget`` tokens: the last one least, the oldest to a pointer."""
-    kept = list(requests)
+    """The requests, cut until they take at most ``budget`` tokens: the last one least, the oldest to a pointer.
+
+    One that was made several times in the same words stands once, where it was made last, with how often.
+    """
+    requests = _once(requests)
+    kept: list[Entry] = requests
     for newest, others, texts in _CAPS:
-        kept = [
-            _cut(entry, newest if left == 0 else others if left <= texts else 0)
-            for left, entry in zip(range(len(requests) - 1, -1, -1), requests, strict=True)
-        ]
+        left = sum(entry.text != POINTER for entry in requests)
+        kept = list[Entry]()
+        for entry in requests:
+            left -= entry.text != POINTER
+            kept.append(_cut(entry, newest if left == 0 else others if left <= texts else 0))
         if counter.count(render(kept)) <= budget:
             break
     return kept
+
+
+def _once(requests: Sequence[Entry]) -> list[Entry]:
+    """The requests, of those in the same words the last one with how often, the others as pointers."""
+    words = [(" ".join(entry.text.split()), entry.where) for entry in requests]
+    times = Counted(words)
+    last = {said: at for at, said in enumerate(words)}
+    once: list[Entry] = []
+    for at, (entry, said) in enumerate(zip(requests, words, strict=True)):
+        if times[said] == 1 or entry.text in (POINTER, FOLLOWS):
+            once.append(entry)
+        elif last[said] == at:
+            once.append(replace(entry, text=filled("{}× {}", times[said], entry.text)))
+        else:
+            once.append(replace(entry, text=POINTER))
+    return once
 
 
 def _cut(entry: Entry, limit: int) -> Entry:
@@ -180,12 +216,20 @@ def _cut(entry: Entry, limit: int) -> Entry:
         return entry
     if not limit:
         return replace(entry, text=POINTER)
+    text = edited(entry.text, _without_role)
+    if len(text) <= limit:
+        return replace(entry, text=text)
     of_end = int(limit * _END) if limit >= _BOTH else 0
-    head = filled("{}…", edited(cut(entry.text, end=limit - of_end), _to_a_word))
+    head = filled("{}…", edited(cut(text, end=limit - of_end), _to_a_word))
     if not of_end:
         return replace(entry, text=head)
-    end = edited(cut(entry.text, start=len(entry.text) - of_end), _from_a_word)
+    end = edited(cut(text, start=len(text) - of_end), _from_a_word)
     return replace(entry, text=filled("{} {}", head, end))
+
+
+def _without_role(text: str) -> str:
+    role = _ROLE.match(text)
+    return f"…{text[role.end() :]}" if role and len(text) - role.end() >= _TASK else text
 
 
 def _to_a_word(text: str) -> str:

@@ -28,6 +28,8 @@ _REFUSED = "this edit was not applied: the user did not let aider make it"
 _OPENING, _CLOSING = re.compile(r"<(thinking-content-\w+)>\s*$"), re.compile(r"</(thinking-content-\w+)>\s*$")
 _COMMAND = re.compile(r"/(?!(?:ask|code|architect|context)\s+\S)\w[\w-]*(?:\s|$)|![^\s!]")
 """A command that aider carries out; those that hand words to the model are requests."""
+_LEAVES = re.compile(r"(?:exit|quit|q|ls|clear|cls|aider(?: -.*)?)$")
+"""What is typed to aider as if to a shell."""
 _REQUEST = re.compile(r"/(?:ask|code|architect|context)\s+")
 _HELP, _DOCUMENTS = "# Question: ", "\n# Relevant docs:"
 """Begins what aider hands on of a question about itself, and what it puts behind it."""
@@ -101,7 +103,7 @@ class _Reader:
             self._asked = ""
             return
         helped = typed.startswith(_HELP) and _DOCUMENTS in typed
-        note = bool(helped or is_answer(typed) or _COMMAND.match(typed))
+        note = bool(helped or is_answer(typed) or _COMMAND.match(typed) or _LEAVES.match(typed))
         words = typed if note else _REQUEST.sub("", typed, count=1)
         self._asked = words if words != typed else ""
         self.log.add("user", [Text(text=words)], line=line, synthetic=note, time=self._time)

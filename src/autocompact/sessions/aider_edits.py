@@ -14,7 +14,7 @@ _SEARCH = re.compile(r"<{5,9} SEARCH>?\s*$")
 _DIVIDER = re.compile(r"={5,9}\s*$")
 _REPLACE = re.compile(r">{5,9} REPLACE\s*$")
 _TICKS = re.compile(r"\s*(?P<mark>`{3,}|~{3,})(?P<info>.*)")
-_TAG = re.compile(r"<(?P<name>source|code|pre|codeblock|sourcecode)>\s*$")
+_TAG = re.compile(r"<(?P<name>source|code|pre|codeblock|sourcecode)>\w*\s*$")
 """The fences that aider uses where the files hold back ticks themselves."""
 
 _LONG_TICKS = "````"
@@ -22,6 +22,9 @@ _LONG_TICKS = "````"
 _PATCH_BEGINS, _PATCH_ENDS = "*** Begin Patch", "*** End Patch"
 _PATCHED = re.compile(r"\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$")
 _DIFFED = re.compile(r"\+\+\+ (?:b/)?(?P<path>\S[^\t]*)")
+_HEAD = 5
+"""Lines of a diff before its first hunk, with those of git."""
+
 _LIKE_PATH = re.compile(r"[^\s<>|?*\"]*[/\\.][^\s<>|?*\"]*$|[A-Z]\w*file$")
 
 
@@ -161,11 +164,15 @@ def _fenced(lines: Sequence[str], *, reported: Collection[str]) -> tuple[list[st
     at = 0
     while at < len(lines):
         end = _fence_end(lines, at)
+        if not end and _is_fence(lines[at]) and _name_of(kept, ())[0] in reported:
+            end = len(lines)  # the reply was cut off, and aider wrote what there is
         if not end:
             kept.append(lines[at])
             at += 1
             continue
         inside = [*(lines[at : end + 1] if lines[at].startswith(_PATCH_BEGINS) else lines[at + 1 : end])]
+        while end == len(lines) and inside and not inside[-1].strip():
+            inside.pop()
         path, headed = _name_of(kept, inside)
         found = [*_in_block(path, inside, reported=reported)]
         if found:
@@ -175,9 +182,9 @@ def _fenced(lines: Sequence[str], *, reported: Collection[str]) -> tuple[list[st
             unnamed.append((len(kept), "\n".join(inside)))
             kept += lines[at : end + 1]
         at = end + 1
-    if not edits and len(unnamed) == len(reported) == 1:
-        # a single file in the chat needs no name above its block
-        [(place, text)], [path] = unnamed, reported
+    if not edits and unnamed and len(reported) == 1:
+        # a single file in the chat needs no name above its block: aider takes the first one
+        (place, text), [path] = unnamed[0], reported
         del kept[place : place + text.count("\n") + 3]
         edits.append(Edit(path=path, new=text))
     return kept, edits
@@ -209,7 +216,7 @@ def _fence_end(lines: Sequence[str], at: int) -> int:
 
 def _name_of(kept: Sequence[str], inside: Sequence[str]) -> tuple[str, int]:
     """The file above a block, and how many lines say so; "" for a diff, which names its own."""
-    if not kept or any(line.startswith(("+++ ", _PATCH_BEGINS)) for line in inside[:2]):
+    if not kept or any(line.startswith(("+++ ", _PATCH_BEGINS)) for line in inside[:_HEAD]):
         return "", 0
     return (_named(kept[-1]), 1) if kept[-1].strip() else (_named("".join(kept[-2:])), 2)
 
@@ -222,7 +229,7 @@ def _in_block(path: str, inside: Sequence[str], *, reported: Collection[str]) ->
         files = tuple(normal_path(found[1]) for line in inside if (found := _PATCHED.match(line)))
         if any(file in reported for file in files):
             yield Edit(path=files[0], new="\n".join(inside), files=files)
-    elif any(line.startswith("+++ ") for line in inside[:2]):
+    elif any(line.startswith("+++ ") for line in inside[:_HEAD]):
         yield from _diff(inside, reported=reported)
 
 
@@ -242,7 +249,7 @@ def _diff(inside: Sequence[str], *, reported: Collection[str]) -> Iterator[Edit]
         if named := _DIFFED.match(line):
             yield from done()
             path = normal_path(named["path"])
-        elif line.startswith(("@@", "--- ")):
+        elif line.startswith(("@@", "--- ", "diff --git ", "index ")):
             yield from done()
         else:
             if not line.startswith("+"):
