@@ -196,6 +196,23 @@ def test_what_the_architect_hands_to_the_editor_is_no_request(tmp_path: Path) ->
     assert [message.text for message in session.messages if message.role == "assistant"] == [plan, "It is."]
 
 
+def test_the_thinking_before_it_hides_no_plan_of_the_architect(tmp_path: Path) -> None:
+    plan = f"Raise the seal:{' and the next one' * 10}"
+    session = read(tmp_path, "#### go", f"Hm.\n</think>\n\n{plan}", f"#### {plan}", "Yes, go.", "#### go.")
+    assert requests(session) == ["go", "go."]
+
+
+def test_comments_in_the_code_that_aider_watches_are_the_request(tmp_path: Path) -> None:
+    intro = (
+        '#### Find the "AI" comments below (marked with █) in the code files.\n#### They hold my questions.'
+    )
+    session = read(
+        tmp_path, f"{intro}\n#### \n#### src/pump.py:\n#### ⋮\n#### │seal = 1\n#### █# why one? AI?"
+    )
+    assert requests(session) == ["src/pump.py:\n# why one? AI?"]
+    assert requests(read(tmp_path, intro)) == [intro.replace("#### ", "")]
+
+
 def test_a_request_that_is_made_twice_stays_twice(tmp_path: Path) -> None:
     session = read(
         tmp_path, "#### /ask go on", "#### go on", "Yes.", "#### go on", "Yes.", "#### go on", "No."

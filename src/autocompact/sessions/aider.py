@@ -33,6 +33,11 @@ _LEAVES = re.compile(r"(?:exit|quit|q|ls|clear|cls|aider(?: -.*)?)$")
 _REQUEST = re.compile(r"/(?:ask|code|architect|context)\s+")
 _HELP, _DOCUMENTS = "# Question: ", "\n# Relevant docs:"
 """Begins what aider hands on of a question about itself, and what it puts behind it."""
+_WATCHED = re.compile(
+    r"Find the \"AI\" comments below \(marked with █\)|I've written your instructions in comments in the code"
+)
+_LONG = 100
+"""Characters of a text that nobody types to repeat the end of a reply."""
 _BLANK = "<blank>"
 """What aider records where nothing was typed."""
 
@@ -106,6 +111,7 @@ class _Reader:
         note = bool(helped or is_answer(typed) or _COMMAND.match(typed) or _LEAVES.match(typed))
         words = typed if note else _REQUEST.sub("", typed, count=1)
         self._asked = words if words != typed else ""
+        words = _in_comments(words)
         self.log.add("user", [Text(text=words)], line=line, synthetic=note, time=self._time)
 
     def _printed(self, block: Block) -> None:
@@ -177,8 +183,17 @@ class _Reader:
 
 
 def _same(typed: str, words: str) -> bool:
-    """True if both are the same words, white space apart."""
-    return bool(words) and typed.split() == words.split()
+    """True if both are the same words, white space apart; of a long text the end, since a model's thinking is not handed on."""
+    told, said = typed.split(), words.split()
+    return bool(told) and (told == said or (len(typed) >= _LONG and told == said[-len(told) :]))
+
+
+def _in_comments(typed: str) -> str:
+    """The words of the user in a prompt that aider makes of comments in the code; any other text as it is."""
+    if not _WATCHED.match(typed):
+        return typed
+    kept = [line for line in typed.split("\n") if line.startswith("█") or line.endswith(":")]
+    return "\n".join(line.removeprefix("█").strip() for line in kept) or typed
 
 
 def _asked(edit: Edit, *, created: bool) -> tuple[str, dict[str, str]]:
