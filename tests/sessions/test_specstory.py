@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from autocompact.core.messages import Message, Reasoning, ToolCall
+from autocompact.core.messages import UNRECORDED, Message, Reasoning, ToolCall
 from autocompact.errors import UnreadableSession
 from autocompact.sessions import Session, read_session
 
@@ -66,13 +66,24 @@ def test_a_header_says_who_when_and_which_model(tmp_path: Path) -> None:
         "_**Agent (model-x 2026-03-01 03:00:07-0800)**_",
         "_**Agent (<synthetic> 2026-03-01T11:00:08.871Z)**_",
         "_**Agent (2026-13-41 25:00:00Z)**_",
+        "_**Agent (Model X (High) 2026-03-01 11:00:09Z)**_",
     ]
     session = _read(tmp_path, "\n\n".join(f"{head}\n\ntext {at}" for at, head in enumerate(heads)))
-    assert [message.model for message in session.messages] == ["", "gpt-x", "claude-x", "", "model-x", "", ""]
+    assert [message.model for message in session.messages] == [
+        "",
+        "gpt-x",
+        "claude-x",
+        "",
+        "model-x",
+        "",
+        "",
+        "Model X (High)",
+    ]
     assert [message.time for message in session.messages] == [
         *["2026-03-01T10:00:00Z"] * 4,
         "2026-03-01T11:00:07Z",
         *["2026-03-01T11:00:08.871000Z"] * 2,
+        "2026-03-01T11:00:09Z",
     ]
 
 
@@ -121,12 +132,13 @@ def test_what_claude_code_writes_in_the_users_place_is_no_request(tmp_path: Path
         ("10:00:01", "[Request interrupted by user]"),
         ("10:00:02", command),
         ("10:00:02", "You are a reviewer. Review what was changed."),
+        ("10:00:08", "[Image: source: /tmp/clip 3.png]"),
         ("10:00:09", "And the valve."),
     ]
     text = "\n\n---\n\n".join(f"_**User (2026-03-01 {time}Z)**_\n\n{words}" for time, words in said)
     session = _read(tmp_path, text, agent="Claude Code")
     assert _requests(session) == ["Look at the pump.", "/review the pump", "And the valve."]
-    assert len(session.messages) == 5
+    assert len(session.messages) == 6
 
 
 def test_the_notes_of_codex_and_gemini_are_no_requests(tmp_path: Path) -> None:
@@ -301,11 +313,11 @@ def test_a_hostile_file_is_read_in_linear_time(tmp_path: Path) -> None:
             id="a file that was written",
         ),
         pytest.param(
-            _tool("Edit", "\n```text\nThe file /srv/pump/a b.py has been updated successfully.\n```", kind="write"),
+            _tool("Edit", "\n```text\nThe file /srv/pump/a b.py (as you have it) has been updated.\n```", kind="write"),
             (
                 "Edit",
                 {"file_path": "/srv/pump/a b.py"},
-                "The file /srv/pump/a b.py has been updated successfully.",
+                "The file /srv/pump/a b.py (as you have it) has been updated.",
                 False,
             ),
             id="an edit of which the file alone is told",
@@ -334,7 +346,7 @@ def test_a_hostile_file_is_read_in_linear_time(tmp_path: Path) -> None:
                         {"content": "pump", "status": "pending"},
                     ]
                 },
-                "SpecStory did not record the result of this call",
+                UNRECORDED,
                 False,
             ),
             id="a list of tasks",
@@ -360,7 +372,7 @@ def test_a_hostile_file_is_read_in_linear_time(tmp_path: Path) -> None:
             (
                 "StrReplace",
                 {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"},
-                "SpecStory did not record the result of this call",
+                UNRECORDED,
                 False,
             ),
             id="a diff that names its file",
@@ -416,7 +428,7 @@ def _boxed(kind: str, name: str, summary: str, body: str = "") -> str:
             (
                 "read_file",
                 {"file_path": "/srv/pump.py"},
-                "SpecStory did not record the result of this call",
+                UNRECORDED,
                 False,
             ),
             id="a file that was read",
@@ -457,7 +469,7 @@ def _boxed(kind: str, name: str, summary: str, body: str = "") -> str:
                         {"old_string": "", "new_string": 'y = "3"'},
                     ],
                 },
-                "SpecStory did not record the result of this call",
+                UNRECORDED,
                 False,
             ),
             id="an edit of two places",
@@ -472,7 +484,7 @@ def _boxed(kind: str, name: str, summary: str, body: str = "") -> str:
             (
                 "apply_patch",
                 {"patch": "*** Begin Patch\n*** Update File: a.py\n-x\n+y\n*** End Patch"},
-                "SpecStory did not record the result of this call",
+                UNRECORDED,
                 False,
             ),
             id="a patch",
@@ -487,7 +499,7 @@ def _boxed(kind: str, name: str, summary: str, body: str = "") -> str:
                         {"content": "valve", "status": "completed"},
                     ]
                 },
-                "SpecStory did not record the result of this call",
+                UNRECORDED,
                 False,
             ),
             id="a list of tasks",

@@ -21,7 +21,7 @@ _HEADER = LazyPattern(
 _TIME = LazyPattern(
     r"(?P<rest>(?:.*[ (,])?)(?P<day>\d{4}-\d\d-\d\d)[ T](?P<clock>\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)\d*(?P<zone>Z|[+-]\d\d:?\d\d|)"
 )
-_MODEL = LazyPattern(r"(?:model:? )?(?P<model>[^\s,<>]+)(?:, mode:? .*)?")
+_MODEL = LazyPattern(r"(?:model:? )?(?P<model>[^\s,<>][^,<>\n]*)(?:, mode:? .*)?")
 _ID = LazyPattern(r"<!-- message-id: (\S+) -->")
 _TOOL = LazyPattern(r"<tool-use data-tool-type=\"")
 _THOUGHT = LazyPattern(r"<think>")

@@ -74,7 +74,7 @@ _OWN = LazyPattern(
 """Lines that SpecStory writes around what it shows."""
 
 _SAVED = LazyPattern(
-    r"(?:[\w -]{1,60}: |The file )(?P<path>(?:[A-Za-z]:[\\/]|~?/)[^\n:*?\"<>|]{1,300}?)(?= has been| was |[.,;]?[ \t]*(?:\n|\Z))"
+    r"(?:[\w -]{1,60}: |The file )(?P<path>(?:[A-Za-z]:[\\/]|~?/)[^\n:*?\"<>|]{1,300}?)(?= has been| was | \(|[.,;]?[ \t]*(?:\n|\Z))"
 )
 _QUESTION = LazyPattern(r"\*\*(?P<text>[^\n]+?)\*\*(?: _\(select multiple\)_)?")
 _FAILED = LazyPattern(
@@ -82,8 +82,6 @@ _FAILED = LazyPattern(
 )
 _LOST = LazyPattern(r"(?i)\**(?:error|failed|cancell?ed|rejected)\**")
 _CALL_FAILED = LazyPattern(r"Error calling tool '(?P<name>[\w.-]+)'\.?")
-
-NOT_RECORDED = "SpecStory did not record the result of this call"
 
 
 @dataclass(slots=True)
