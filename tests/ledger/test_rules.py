@@ -68,6 +68,11 @@ Toutes les fonctions doivent avoir des tests.""",
 Responde siempre en español.
 No modifiques los archivos de migración.
 Todas las funciones deben tener pruebas.""",
+    "pt": """Não altere o esquema do banco.
+Use o banco local e não rode as migrações.
+O arquivo de configuração não pode ser alterado.
+Você não deve tocar no código antigo.
+não faz commit sem eu pedir""",
     "zh": """永远不要直接推送到 main 分支。
 从现在开始请用中文回答。
 删除任何东西之前先问我。
@@ -104,6 +109,12 @@ Le menu est cassé car les deux colonnes ne sont pas alignées.
 Si le dossier n'existe pas, crée-le.
 Tu n'as pas corrigé le pied de page.
 el test falla siempre
+Ainda não terminou, está quase.
+O teste não funcionou.
+a página não abre
+não consegui abrir a página
+Atualize o plano para não esquecermos dos pontos pendentes.
+The old parser has gaps that keep it from being valid.
 测试失败了
 テストが失敗しました
 My sister is coming on Friday.

@@ -99,7 +99,9 @@ _PROHIBITS = LazyPattern(
     r"|\b(?:(?:tu|vous)\s+ne\s+(?:dois|devez|peux|pouvez)|(?:je|nous|on)\s+ne\s+(?:veu\w|voulons|souhait\w+)|ne\s+doi(?:t|vent)|on\s+ne\s+\w+(?=\s+jamais))\s+(?:\w+\s+)?(?:pas|jamais|plus|rien)\b"
     r"|\b(?:évite[zr]?|interdi(?:t\w*|re|s|sons|sez)\b|il ne faut (?:pas|jamais|plus|rien))\b"
     r"|(?:^|[,;:]\s*|\bpor favor\s+)no\s+\w{2,}(?:es|as|en|an|éis|áis|er|ar|ir)\b(?!')(?=.*\b(?:el|la|los|las|un|una|en|de|que|sin|por|para|con|al|del|lo|le|nada|nunca|mi|mis)\b)|\b(?:evit[ae]\w*|prohibid\w+|no (?:se )?(?:debe\w*|puede\w*))\b"
-    r"|\bnão\s+\w+|\bnon\s+\w+(?:re|te|e)\b|\bне\s+\w+(?:й|йте|ть|ти)\b|\bнельзя\b|\bзапрещ\w+"
+    r"|(?:^|[.,;:(—–-]\s*|\b(?:por favor|favor|e|mas|também|então|só|vocês?)\s+)não\s+"
+    r"(?!\w+(?:ou|eu|iu|[aei]ram|ei)\b|(?:é|são|está|estão|tá|tem|têm|há|era|foi|foram|seria|vi|dá|consegu\w*|sei|vejo|entendi|lembro|acho|tenho|fui|sou|estou|funciona\w*|aparece\w*|abre|carrega|existe\w*|roda|bate|faz sentido|rola|só|apenas|mais)\b)\w+"
+    r"|\bnão\s+(?:pode[mr]?|deve[mr]?|deveria\w*|se deve|é para|é pra)\b|\bnon\s+\w+(?:re|te|e)\b|\bне\s+\w+(?:й|йте|ть|ти)\b|\bнельзя\b|\bзапрещ\w+"
     r"|不要|不准|不许|不能|不得|禁止|(?<![区特差级分个性类告离辨])别(?!的|人)|请勿|勿|ないで(?:ください)?|しないこと|禁止|てはいけない|てはならない|ては(?:だめ|駄目)|하지 ?마|하지 ?말|금지|안 ?돼",
     re.IGNORECASE,
     needs=r"not\b|n(?:'|(?<!\wn)(?:o|e|on|ever|icht|ie)\b)|dont|kein|avoid|cannot|refrain|stay away|hands off|leave|lass|interdi|evit|prohibid",
@@ -120,7 +122,7 @@ _DEMANDS = LazyPattern(
 )
 _PREFERS = LazyPattern(
     r"\b(?:i(?:'d| would) (?:prefer (?:if |that )?(?:you|your|my|all|every|short|long|concise|no |not to)|rather (?:you|have you|see)|like (?:my|all|it when))|i (?:prefer|like (?:my|all|it when|short|long|concise)|dislike|hate (?:it )?when you|want (?:all|every|my|you to always|only)|(?:would )?only want|(?:don't|do not|never) want (?:you to|any|my \w+ to))|we (?:prefer|(?:don't|do not) want (?!to\b)|only use|always use|use only|never use|don't use|do not use)|my preference|our convention|convention is|house style"
-    r"|(?:answer|reply|respond|speak|talk|communicate|comment)\b[^.!?]{0,40}\bin (?:english|german|french|spanish|portuguese|italian|chinese|japanese|korean|russian|dutch|polish|plain|british|american|simple)|(?<!to )call me (?!when|if|out|back|at|on|in|later|crazy|old)\w+|address me\b|(?<!to )keep (?:(?:your|all|the|every|each) )?(?:answers?|replies|responses|commits?|messages?|functions?|it|comments?)\b|be (?:brief|concise|terse|formal|polite)"
+    r"|(?:answer|reply|respond|speak|talk|communicate|comment)\b[^.!?]{0,40}\bin (?:english|german|french|spanish|portuguese|italian|chinese|japanese|korean|russian|dutch|polish|plain|british|american|simple)|(?<!to )call me (?!when|if|out|back|at|on|in|later|crazy|old)\w+|address me\b|(?<!to )(?<!that )(?<!which )(?<!they )keep (?:(?:your|all|the|every|each) )?(?:answers?|replies|responses|commits?|messages?|functions?|it|comments?)\b|be (?:brief|concise|terse|formal|polite)"
     r"|ich (?:bevorzuge|(?:möchte|will|hätte gern\w*),? (?:dass|keine?\w*|nur|immer|alle)|mag (?:keine|lieber))|(?:antworte|schreibe?|sprich|rede)\w*\b[^.!?]{0,30}\b(?:auf|in) \w+|nenn mich|duze|sieze|fass dich kurz|je préfère|réponds?\b[^.!?]{0,30}\ben \w+|tutoie|appelle-moi|prefiero|responde\b[^.!?]{0,30}\ben \w+|ll[aá]mame|prefiro|responda\b[^.!?]{0,30}\bem \w+|preferisco|rispondi\b[^.!?]{0,30}\bin \w+|предпочитаю|отвечай)\b"
     r"|(?:用|以)(?:中文|英文|英语|德语|日语|简体|繁体)[^。！？]{0,6}(?:回答|回复|写)|我(?:更)?(?:喜欢|希望|偏好)(?:你|您|用|以|代码|回答|所有|每)|叫我|(?:日本語|英語|中国語|ドイツ語|敬語)で|(?:ほうが|方が)(?:いい|好き|よい)|を好み|呼んで|(?:한국어|영어|존댓말)로",
     re.IGNORECASE,

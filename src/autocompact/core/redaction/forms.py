@@ -483,11 +483,13 @@ _PROGRAMS = (
     form(
         "password",
         "identified ",
-        pattern=r"identified[ ](?:with[ ]\w+[ ])?(?:by|as)[ ](?:password[ ])?['\"](?P<s>[^\s'\"]{3,})['\"]",
+        pattern=r"identified[ ](?:with[ ]\w+[ ](?:by|as)|by)[ ](?:password[ ])?['\"](?P<s>[^\s'\"]{3,})['\"]",
         examples=(
             "CREATE USER 'app'@'%' IDENTIFIED BY '«hunter2x»';",
             "ALTER USER root IDENTIFIED WITH mysql_native_password BY '«<a12>»'",
+            "ALTER USER root IDENTIFIED WITH mysql_native_password AS '«<a12>»'",
         ),
+        others=('page 1 was not identified as "global"',),
         accept=given,
     ),
     form(
