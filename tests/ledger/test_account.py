@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
+
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.ledger.account import account
@@ -98,6 +100,13 @@ def test_names_that_nothing_explains_stand_below_the_file_that_they_belong_to() 
     assert _section(text, "Changes by file") == ["- a.py — edited [m3]", "  · load_rows"]
     assert _section(text, "Files") == ["- b.py — read [m3]", "  · storeRows"]
     assert "lost_name" not in text
+
+
+@pytest.mark.parametrize("folder", ["/srv/shop/warehouse/", "e:/work/shop system/"])
+def test_the_folder_of_the_files_is_named_once(folder: str) -> None:
+    files = [_entry("change", "edited", key=f"{folder}{name}") for name in ("a.py", "b.py", "c.py")]
+    told = _section(_told(FOUND, *files), "Changes by file")
+    assert told == [f"Paths are below {folder}", *(f"- {name}.py — edited [m3]" for name in "abc")]
 
 
 def test_of_many_changed_files_the_last_keep_what_was_done_and_of_the_first_only_the_effect_is_told() -> None:

@@ -147,6 +147,8 @@ def test_a_conflict_is_settled_by_whatever_ends_the_merge(done: str) -> None:
         ("node assets/build.js", "cd assets && node build.js", False),
         ("python tools/gen.py --all", "python ./gen.py --all", False),
         ("python tools/manage.py check", "python manage.py migrate", True),
+        ("git push -u origin main", "git commit -m 'fix; it' 2>&1 | tail -3; git push origin main", False),
+        ("git push", 'git commit -m "say \\"it\\" && git push', True),
         ("git push", "git pull", True),
         ("git push", "echo git push", True),
         ("git fetch && git rebase main", "git fetch", True),

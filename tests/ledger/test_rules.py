@@ -74,6 +74,7 @@ O arquivo de configuração não pode ser alterado.
 Você não deve tocar no código antigo.
 não faz commit sem eu pedir""",
     "zh": """永远不要直接推送到 main 分支。
+不要再改数据库了。
 从现在开始请用中文回答。
 删除任何东西之前先问我。
 不要修改配置文件。
@@ -116,6 +117,7 @@ não consegui abrir a página
 Atualize o plano para não esquecermos dos pontos pendentes.
 The old parser has gaps that keep it from being valid.
 测试失败了
+图里框住的那个就不要有了
 テストが失敗しました
 My sister is coming on Friday.
 no problem

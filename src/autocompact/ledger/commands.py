@@ -33,7 +33,11 @@ _PLACE = LazyPattern(r".*[/.:]")
 _JOINT = LazyPattern(r" ?(?:&&|\|\|?|;) ?")
 _PARTS = LazyPattern(r"&&|\|\|?|;|\n")
 _QUOTED = LazyPattern(r"'[^']*+'|\"(?:\\.|[^\"\\])*+\"", re.DOTALL)
-_COMMIT = LazyPattern(r"(\bgit commit\b).*", re.DOTALL)
+_COMMIT = LazyPattern(
+    r"(\bgit commit\b)(?:[^'\";&|]|'[^']*+'|\"(?:\\.|[^\"\\])*+\")*+(?:['\"].*)?", re.DOTALL
+)
+"""A commit with its message, which may read like commands; where no quote ends the message, all that follows is taken for it."""
+
 _EVERYWHERE = frozenset({"", ".", "..."})
 _RUNNERS = frozenset("uv poetry pipenv python python3 -m npx bunx run exec env time sudo bundle".split())
 _PATTERN = LazyPattern(
