@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
@@ -113,12 +114,22 @@ async def test_after_an_outage_a_gateway_gets_through_the_pooler_as_soon_as_the_
 
 
 @contextmanager
-def balanced(ports: list[int], folder: Path) -> Generator[tuple[str, Callable[[], bool]]]:
-    """HAProxy as in `deploy/` before gateways on these ports: its address, and whether it holds any of them for ready."""
+def balanced(
+    ports: list[int], folder: Path, *, every: str = "100ms"
+) -> Generator[tuple[str, Callable[[], bool]]]:
+    """HAProxy as in `deploy/` before gateways on these ports: its address, and whether it holds any of them for ready.
+
+    Args:
+        ports: of two or more.
+        folder: for its files.
+        every: so often it asks each of them whether it is ready.
+    """
     front, socket_ = free_port(), folder / "h"
     configured = (DEPLOY / "haproxy.cfg").read_text("utf-8")
-    changes = {"bind :8787": f"bind 127.0.0.1:{front}", "inter 2s": "inter 100ms"}
-    changes |= {f"gateway-{n}:8787": f"127.0.0.1:{port}" for n, port in enumerate(ports, 1)}
+    changes = {"bind :8787": f"bind 127.0.0.1:{front}", "inter 2s": f"inter {every}"}
+    further = "".join(f"    server gateway-{n} 127.0.0.1:{port}\n" for n, port in enumerate(ports[2:], 3))
+    changes |= {"gateway-2:8787\n": f"gateway-2:8787\n{further}"}
+    changes |= {f"gateway-{n}:8787": f"127.0.0.1:{port}" for n, port in enumerate(ports[:2], 1)}
     changes |= {"global\n": f"global\n    stats socket {socket_}\n"}
     for here, there in changes.items():
         assert here in configured
@@ -174,6 +185,39 @@ async def test_while_the_database_is_away_the_balancer_still_has_gateways(
             cluster.start()
         while not any_is_ready():
             assert await asked("Go on.") == 200
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(not Path("/usr/sbin/haproxy").exists(), reason="needs Debian's package haproxy")
+async def test_where_several_gateways_are_gone_at_once_a_request_gets_past_all_of_them(
+    tmp_path: Path,
+) -> None:
+    """It went from one that was gone to the next and back, and was refused, until three checks had failed."""
+
+    checked = asyncio.Semaphore(0)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            if b"/autocompact/" in await reader.readuntil(b"\r\n\r\n"):
+                checked.release()
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+            await writer.drain()
+        writer.close()
+
+    gateways = [await asyncio.start_server(answer, "127.0.0.1", 0) for _ in range(4)]
+    ports = [gateway.sockets[0].getsockname()[1] for gateway in gateways]
+    with balanced(ports, tmp_path, every="2s") as (url, _):
+        # those of both backends are up, and no three checks come before the requests
+        for _ in range(2 * len(ports)):
+            await checked.acquire()
+        for gateway in gateways[:2]:
+            gateway.close()
+        async with aiohttp.ClientSession() as session:
+            for number in range(40):
+                async with session.get(url, headers={"Authorization": f"Bearer {number}"}) as told:
+                    assert told.status == 200
+    for gateway in gateways[2:]:
+        gateway.close()
 
 
 @pytest.mark.anyio
