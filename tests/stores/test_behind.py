@@ -423,3 +423,48 @@ async def test_too_much_of_all_conversations_together_waits_for_the_disk() -> No
     await waiting
     await front.settled()
     assert len(await store.read(KEY)) == 1
+
+
+async def test_an_append_of_nothing_while_a_conversation_is_written_stops_no_later_one() -> None:
+    """The writer found nothing to write, and ended: whatever came later waited for ever."""
+    store = SlowStore()
+    front, failures = behind(store)
+    said = tuple(talk("user", "assistant", "user"))
+    await front.append(KEY, said[:2], after=0)
+    asking = asyncio.create_task(front.append(KEY, [], after=2))
+    await asyncio.sleep(0)
+    store.go.set()
+    async with asyncio.timeout(10):
+        assert await asking is None
+        await front.settled(KEY)
+        with pytest.raises(Conflict):
+            await front.append(KEY, [], after=1)
+        await front.append(KEY, said[2:], after=2)
+        assert await front.read(KEY) == said
+    assert failures == []
+
+
+async def test_once_all_that_was_lost_is_stored_a_commit_reads_nothing_more_for_it() -> None:
+    """What was lost was forgotten message by message, and that there had been some never."""
+
+    class Read(SlowStore):
+        reads = 0
+
+        async def read(
+            self, key: Key, *, from_seq: int = 1, through_seq: int | None = None
+        ) -> tuple[Message, ...]:
+            self.reads += 1
+            return await super().read(key, from_seq=from_seq, through_seq=through_seq)
+
+    store = Read(room=2)
+    front, failures = behind(store)
+    store.go.set()
+    await front.append(KEY, talk("user", "assistant", "user"), after=0)
+    await front.settled(KEY)
+    assert len(failures) == 1
+    store.room = 10
+    await front.append(KEY, talk("user", "assistant", "user"), after=0)
+    await front.settled(KEY)
+    before = store.reads
+    await front.commit(KEY, records=[compaction("c1", 0)], active="c1", expected=None, fence=0)
+    assert store.reads == before

@@ -105,13 +105,10 @@ class WriteBehind:
             Conflict: they do not follow what waits to be written; where nothing waits, ``failed`` is told later.
         """
         check_numbers(messages, after=after)
-        if resent:
-            # what waits may hold some of them
+        # what waits may hold some of them; of nothing the active compaction is asked, and the writer has no use for it
+        if resent or not messages:
             await self.settled(key)
-            return await self.store.append(key, messages, after=after, resent=True)
-        # nothing to write, so the compaction in force is told now
-        if not messages and key not in self._unwritten:
-            return await self.store.append(key, messages, after=after)
+            return await self.store.append(key, messages, after=after, resent=resent)
         await self.room(key)
         self._take(key, messages, after=after)
         return None
@@ -199,6 +196,8 @@ class WriteBehind:
         if (lost := self._lost.get(key)) is not None:
             for message in messages:
                 lost.pop(message.seq, None)
+            if not lost:
+                del self._lost[key]
 
     async def _append(self, key: Key, messages: Sequence[Message], *, after: int) -> str | None:
         """Store messages; where another program stored the same ones first, what it did not come to follows them.
@@ -231,7 +230,6 @@ class WriteBehind:
     async def load(self, key: Key, *, after: int = 0) -> Snapshot:
         """See `Store.load`. Whoever loads sees what is stored: what of it was lost before does not count any more."""
         await self.settled(key)
-        # whoever loads must see what was appended here before
         snapshot = await self.store.load(key, after=after)
         lost = self._lost.get(key, {})
         for seq in [seq for seq in lost if seq > after]:
