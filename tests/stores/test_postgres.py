@@ -789,3 +789,14 @@ async def test_what_is_remembered_of_a_large_tenant_hides_nothing_that_is_new(da
         assert 401 in [hit.seq for hit in await index.search(KEY.namespace, "invoice", k=100)]
         await store.delete(KEY)
         assert await index.search(KEY.namespace, "invoice", k=5) == ()
+
+
+async def test_a_store_that_was_closed_says_so_and_a_second_close_does_nothing(database: str) -> None:
+    """What is said of a file's; its threads said it in words of their own, which no caller takes for a store's error."""
+    store = PostgresStore(database)
+    await store.append(KEY, _log(1), after=0)
+    await store.aclose()
+    await store.aclose()
+    for call in (lambda: store.load(KEY), lambda: store.append(KEY, _log(1, after=1), after=1), store.purge):
+        with pytest.raises(StoreUnavailable, match="the store was closed: open it again"):
+            await call()

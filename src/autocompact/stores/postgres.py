@@ -16,6 +16,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import Literal, TypeVar
 
+from autocompact.errors import StoreUnavailable
 from autocompact.ports import Clock, Key, SystemClock
 from autocompact.stores.indexing import Indexer
 from autocompact.stores.naming import ServerUrl
@@ -80,7 +81,7 @@ class PostgresStore(TableStore[PostgresConnection]):
         self._answer_seconds, self._doubt_seconds = answer_seconds, doubt_seconds
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="autocompact-postgres")
         self._opening = threading.Lock()
-        self._is_open = False
+        self._is_open = self._is_closed = False
         self._index = PostgresIndex(self)
 
     @property
@@ -100,10 +101,14 @@ class PostgresStore(TableStore[PostgresConnection]):
 
     async def aclose(self) -> None:
         """See `Store.aclose`."""
+        self._is_closed = True
         await asyncio.get_running_loop().run_in_executor(None, self._server.close)
         self._threads.shutdown(wait=False)
 
     async def _run(self, work: Callable[[], T], *, is_long: bool = False) -> T:
+        if self._is_closed:
+            # threads that were shut down would say so in words of their own
+            raise StoreUnavailable("the store was closed: open it again")
         call, loop = Call(), asyncio.get_running_loop()
         limits: list[asyncio.TimerHandle] = []
 
