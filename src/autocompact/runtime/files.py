@@ -83,6 +83,40 @@ def make_file(path: Path) -> None:
         os.close(os.open(path, _NEW_FILE, PRIVATE_FILE))
 
 
+def make_file_with(path: Path, content: bytes) -> None:
+    """Make a file for its owner alone where there is none; whoever finds it finds all of ``content`` in it.
+
+    Raises:
+        FileExistsError: there is one of that name.
+        OSError: it cannot be made.
+    """
+    temporary = path.with_name(f".autocompact-{secrets.token_hex(6)}")
+    try:
+        with os.fdopen(os.open(temporary, _NEW_FILE, PRIVATE_FILE), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        give_name(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def give_name(temporary: Path, path: Path) -> None:
+    """Let a file be called ``path``, unless one is; ``temporary`` may stay as a second name of it.
+
+    Raises:
+        FileExistsError: there is one of that name.
+        OSError: it cannot be done.
+    """
+    try:
+        # not a rename, which takes the place of a file that another program made meanwhile
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        temporary.rename(path)
+
+
 def close_to_others(path: Path) -> None:
     """Take the rights of group and others away from a file of ours, if it is there and belongs to this account."""
     with suppress(OSError):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from autocompact.errors import InvalidInput, StoreCorrupt, StoreUnavailable
+from autocompact.runtime.files import give_name
 from autocompact.stores.connection import Connection
 from autocompact.stores.doctor import Examination, examine
 from autocompact.stores.sqlite_file import check_file, errors
@@ -135,13 +136,11 @@ def take_its_name(temporary: Path, target: Path, *, overwrite: bool) -> None:
         os.fsync(file.fileno())
     if not overwrite:
         try:
-            target.hardlink_to(temporary)  # fails where another program made the file meanwhile
+            give_name(temporary, target)
         except FileExistsError as error:
             raise InvalidInput(
                 f"{str(target)!r} is there already: choose another file, or give --overwrite"
             ) from error
-        except OSError:  # a file system without links
-            temporary.rename(target)
     else:
         temporary.replace(target)
     with suppress(OSError):

@@ -5,12 +5,12 @@ Who has the store without the key cannot tell whose conversations are whose; a s
 
 from __future__ import annotations
 
-import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from autocompact.errors import InvalidInput, StoreUnavailable
-from autocompact.runtime.files import close_to_others
+from autocompact.runtime.files import close_to_others, make_file_with
 from autocompact.stores.naming import StorePlace
 
 KEY_BYTES = 32
@@ -60,15 +60,12 @@ def carry_key(source: StorePlace, target: StorePlace) -> None:
 def _key_beside(database: Path, *, made: bytes) -> bytes:
     path = _file_beside(database)
     try:
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            close_to_others(path)
-            key = path.read_bytes()
-        else:
-            key = made
-            with open(handle, "wb") as file:
-                file.write(key)
+        if not path.exists():
+            # whole or not at all: an empty file, of a program that was killed here, would be no key for ever
+            with suppress(FileExistsError):
+                make_file_with(path, made)
+        close_to_others(path)
+        key = path.read_bytes()
     except OSError as error:
         raise StoreUnavailable(f"the namespace key {str(path)!r} cannot be used: {error.strerror}") from error
     if len(key) != KEY_BYTES:
