@@ -164,6 +164,34 @@ async def test_files_are_cleared_at_the_start_after_a_deletion_and_again_if_that
     assert store.purged.empty()
 
 
+async def test_what_is_deleted_while_the_files_are_cleared_is_cleared_at_once_too() -> None:
+    """The clearing that ran did not know of it, and the next one came an hour later."""
+    clock, pause = FakeClock(), Pauses()
+
+    class Slow(MemoryStore):
+        begun: asyncio.Queue[None] = asyncio.Queue()
+        may_end = asyncio.Event()
+
+        async def purge(self) -> None:
+            self.begun.put_nowait(None)
+            await self.may_end.wait()
+
+    store = Slow(clock=clock)
+    keeping = retention(store, clock, pause=pause, days=1)
+    keeping.start()
+    await asyncio.wait_for(store.begun.get(), 10)
+    keeping.deleted(1, reason="asked")
+    store.may_end.set()
+    await asyncio.wait_for(store.begun.get(), 10)
+    store.may_end.clear()
+    keeping.deleted(1, reason="asked")
+    await asyncio.wait_for(store.begun.get(), 10)
+    keeping.deleted(1, reason="asked")
+    store.may_end.set()
+    await asyncio.wait_for(store.begun.get(), 10)
+    await keeping.aclose()
+
+
 async def test_what_is_in_use_is_not_removed_and_what_was_is_begun_anew(tmp_path: Path) -> None:
     clock = FakeClock()
     store = SqliteStore(tmp_path / "conversations.db", clock=clock)
@@ -273,3 +301,20 @@ async def test_traces_that_a_killed_process_left_are_cleared_at_the_next_start(t
 
 def left(connection: Connection) -> int | None:
     return Tables(connection).unpurged()
+
+
+async def test_a_time_that_reaches_back_before_the_calendar_keeps_its_own_and_nobody_elses() -> None:
+    """The sum of a namespace's days failed, and with it the sweep of all that came after it."""
+    clock = FakeClock()
+    store = MemoryStore(clock=clock)
+    tokens = (
+        AccessToken.of("forever", expire_after_days=1_000_000),
+        AccessToken.of("a day", expire_after_days=1),
+    )
+    keeping = retention(store, clock, tokens=tokens)
+    spaces = [namespace_of_token(token, namespace_key=NAMESPACE_KEY) for token in tokens]
+    for space in spaces:
+        await store.append(Key(conversation="talk", namespace=space), talk("user"), after=0)
+    clock.advance(2 * DAY)
+    assert await keeping.sweep() == 1
+    assert [await names(store, space) for space in spaces] == [["talk"], []]

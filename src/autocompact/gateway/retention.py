@@ -139,8 +139,9 @@ class Retention:
             pausing = asyncio.ensure_future(self._pause(INTERVAL_SECONDS))
             try:
                 while not pausing.done():
-                    self._wake.clear()
                     await self._woken(pausing)
+                    # before the work: what is deleted while the files are cleared wakes it once more
+                    self._wake.clear()
                     await self._quietly(self.purge)
             finally:
                 pausing.cancel()

@@ -42,5 +42,8 @@ async def expire_idle(
 
 
 def days_before(now: str, days: int) -> str:
-    """The stamp of so many days before ``now``."""
-    return (datetime.fromisoformat(now) - timedelta(days=days)).isoformat(timespec="milliseconds")
+    """The stamp of so many days before ``now``; "", which is before every stamp, where the calendar does not reach back so far."""
+    try:
+        return (datetime.fromisoformat(now) - timedelta(days=days)).isoformat(timespec="milliseconds")
+    except OverflowError:
+        return ""
