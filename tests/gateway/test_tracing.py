@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import aiohttp
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -72,6 +73,24 @@ async def test_a_request_has_spans_of_what_it_waits_for_and_none_of_what_was_sai
     written = "".join(span.to_json() for span in spans)
     assert "nothing of interest" not in written
     assert "sk-secret" not in written
+
+
+async def test_a_client_searches_its_conversations_with_traces_as_without(tmp_path: Path) -> None:
+    """The store that is traced was taken for one that keeps no search index."""
+    async with FakeProvider("Fine.", window=WINDOW) as upstream:
+        for number, fail_closed in enumerate((False, True)):
+            store = SqliteStore(tmp_path / f"{number}.db")
+            chosen = config(upstream, window=WINDOW, fail_closed=fail_closed)
+            async with (
+                running(Gateway(chosen, store=store, tracer=OpenTelemetry(TracerProvider()))) as url,
+                aiohttp.ClientSession(headers={"Authorization": "Bearer k"}) as session,
+            ):
+                said = [{"role": "user", "content": "The caterer wants herons."}, *big(50)[1:]]
+                body = json.dumps({"model": "m", "max_tokens": 100, "messages": said}).encode()
+                await post(f"{url}/v1/chat/completions", body, Authorization="Bearer k")
+                async with session.get(f"{url}/autocompact/search", params={"q": "herons"}) as told:
+                    assert told.status == 200, await told.text()
+                    assert [one["seq"] for one in (await told.json())["results"]] == [1]
 
 
 def test_without_the_setting_nothing_of_it_is_imported() -> None:

@@ -35,7 +35,6 @@ from autocompact.gateway.config import Config
 from autocompact.gateway.endpoints import ENDPOINTS, MOST_CURSOR, MOST_LISTED, MOST_QUERY, Endpoint
 from autocompact.gateway.exchange import Exchange, Refusal, Refused, Scope, unavailable
 from autocompact.gateway.failures import note_failure
-from autocompact.gateway.memory_tools import index_of
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.openapi import described
 from autocompact.gateway.relay import Receive, Send
@@ -248,18 +247,16 @@ class Administration:
         query, k = asked.query.get("q"), asked.number("k", most=MOST_RESULTS, default=RESULTS)
         if query is None or len(query) > MOST_QUERY:
             raise _bad(f"q must say what to search for, in at most {MOST_QUERY} characters")
-        store = self._store
-        if isinstance(store, WriteBehind):
-            # the index is written with the messages, and these may still wait
-            await store.settled()
-            store = store.store
-        index = index_of(store)
+        index = self._turns.index
         if index is None:
             message = "this gateway keeps no search index: start it with --db FILE"
             raise Refused(Refusal(status=404, message=message))
+        if isinstance(self._store, WriteBehind):
+            # the index is written with the messages, and these may still wait
+            await self._store.settled()
         name = asked.query.get("conversation", "")
         key = Key(conversation=name, namespace=asked.namespace)
-        recall = Recall(store, index, key=key, across=not name)
+        recall = Recall(self._store, index, key=key, across=not name)
         scope = "conversation" if name else "all"
         found = await recall.search(query, k, scope=scope) if query.strip() else ()
         return _json(told.Results(results=[_result(each, default=name) for each in found]))

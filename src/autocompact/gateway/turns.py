@@ -118,6 +118,7 @@ class Turns:
         tracer: makes spans of what the store does; None makes none.
 
     Attributes:
+        index: of the store; None where it keeps none.
         refused: what servers refused the memory tools with: whose, a model, and the client's own tools.
     """
 
@@ -151,7 +152,8 @@ class Turns:
         self.compactors = Compactors(
             config, store=self._store, summaries=summaries, clock=clock, workers=self._workers
         )
-        self._index = index_of(store) if config.memory_tools else None
+        # of the store itself: what traces it, or writes behind it, is no store with an index
+        self.index = index_of(store)
         self.refused: set[tuple[str, str, bytes | None]] = set()
 
     async def recognise(self, request: Request, *, namespace: str, client: str = "") -> Recognised | None:
@@ -322,7 +324,7 @@ class Turns:
     def _searches(self, request: Request, *, namespace: str, client: str) -> bool:
         """Whether the model gets the memory tools once the conversation is compacted."""
         return (
-            self._index is not None
+            self.index is not None
             and not (self.refused and (namespace, request.model, request.tools) in self.refused)
             and self._config.offers_memory(model=request.model, client=client)
             and may_offer(request)
@@ -366,10 +368,10 @@ class Turns:
             tools = conversation.internals.replica.state.meter.tools if _offered(conversation) else None
             body = rendered(request, conversation, renderer=kept.renderer, tools=tools)
         memory = None
-        if self._index is not None and room is not None:
+        if self.index is not None and room is not None:
             memory = Memory(
                 conversation,
-                self._index,
+                self.index,
                 body=body,
                 tools=request.tools,
                 dialect=request.dialect,
