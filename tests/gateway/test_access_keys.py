@@ -17,6 +17,9 @@ import pytest
 from autocompact.core.access import Allowance
 from autocompact.errors import InvalidInput
 from autocompact.gateway import Config, Gateway
+from autocompact.gateway.access import Access
+from autocompact.gateway.exchange import Exchange
+from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.server import running
 from autocompact.stores.access import AccessKeys
 from autocompact.stores.memory import MemoryStore
@@ -297,3 +300,58 @@ def test_keys_need_a_database_and_a_key_upstream(tmp_path: Path) -> None:
     )
     with pytest.raises(InvalidInput, match="--db"):
         Gateway(given, store=MemoryStore())
+
+
+async def test_a_request_that_ends_while_it_waits_for_the_counting_of_others_ends_that_of_none(
+    tmp_path: Path,
+) -> None:
+    """It took the counting with it: what an answer took was never held against the budget."""
+
+    class Slow(AccessKeys):
+        may_count = asyncio.Event()
+
+        async def spend(self, id: str, *, tokens: int, micros: int) -> None:
+            await self.may_count.wait()
+            await super().spend(id, tokens=tokens, micros=micros)
+
+    async with SqliteStore(tmp_path / "gateway.db") as store, FakeProvider("Fine.") as provider:
+        keys = Slow(store)
+        access = Access(
+            config(provider, upstream_keys={"openai": "sk-up"}, access_keys=True),
+            keys=keys,
+            metrics=Metrics(),
+        )
+        key, secret = await keys.create(name="build", tenant="red")
+        head = {"type": "http", "method": "POST", "path": "/v1/chat/completions", "query_string": b""}
+        exchange = Exchange.of(
+            {**head, "headers": [(b"authorization", f"Bearer {secret}".encode())]}, configured=["openai"]
+        )
+        grant = await access.entering(exchange, scope="models")
+
+        async def ask() -> int:
+            async with (
+                access.admitted(grant, exchange, body=b'{"model":"gpt-5"}') as spending,
+                aiohttp.ClientSession() as session,
+            ):
+                assert spending is not None
+                asked = {"model": "gpt-5", "messages": [{"role": "user", "content": "Hello"}]}
+                response = await session.post(f"{provider.url}/v1/chat/completions", json=asked)
+                metered = spending.metered(response, sent=400)
+                body = b""
+                while piece := await metered.content.readany():
+                    body += piece
+                metered.close()
+                return json.loads(body)["usage"]["total_tokens"]
+
+        took = await ask()
+        waiting, other = asyncio.create_task(ask()), asyncio.create_task(ask())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        keys.may_count.set()
+        await other
+        await access.aclose()
+        used = (await keys.spent(key.id))["month"]
+        assert (used.requests, len(provider.requests)) == (2, 2)
+        assert used.tokens == 2 * took > 0

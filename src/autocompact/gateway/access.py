@@ -149,7 +149,9 @@ class Access:
             yield None
             return
         # what the last answers took is written beside the requests; the budget is asked only once it is all there
-        await asyncio.gather(*self._counting.get(key.id, ()))
+        if counting := self._counting.get(key.id):
+            # not `gather`, which would cancel the counting with the one request that waits for it
+            await asyncio.wait(counting)
         if body:
             _check_one_model(body)
         asked = _asked(body) if exchange.method == "POST" else None
