@@ -40,7 +40,7 @@ from autocompact.history.recall import (
     Recall,
 )
 from autocompact.memory.documents.context_archive import ARCHIVE_HEADING, ArchiveEntry
-from autocompact.ports import Key
+from autocompact.ports import Hit, Key
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex
 from autocompact.testing.records import compaction
@@ -758,3 +758,24 @@ async def test_memory_files_are_read_and_searched_beside_the_event_loop() -> Non
     assert [one.reference for one in found] == ["RULES.md#1"]
     assert readers
     assert threading.current_thread() not in readers
+
+
+async def test_a_conversation_that_was_deleted_while_it_was_searched_is_no_damage() -> None:
+    """The index was asked, the conversation went, and the search ended with a store that is damaged."""
+
+    class Deleting(MemoryIndex):
+        async def search(self, namespace: str, query: str, **how: Any) -> tuple[Hit, ...]:
+            hits = await super().search(namespace, query, **how)
+            await store.delete(OTHER)
+            return hits
+
+    index = Deleting()
+    store = MemoryStore(indexer=index)
+    await store.append(KEY, _log(), after=0)
+    await store.append(OTHER, [text_message(1, "user", "The tax of another year.")], after=0)
+    recall = Recall(store, index, key=KEY, across=True)
+    assert {one.partition(":")[0] for one in await _references(recall, "tax", scope="all")} == {
+        "m2",
+        "m3",
+        "m6",
+    }

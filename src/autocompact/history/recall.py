@@ -277,7 +277,7 @@ class Recall:
         if not hits and narrow:
             wanted = wanted or Filters(days=asked.preferred.days)
             hits = await self._listed(wanted, admit=admit)
-        read = [await self._candidate(hit) for hit in hits]
+        read = [one for hit in hits if (one := await self._candidate(hit)) is not None]
         fitting = [one for one in read if fits(wanted, one.message, call=one.call, text=one.text)]
         fitting = ranked(fitting, preferred=asked.preferred)
         return [
@@ -319,12 +319,15 @@ class Recall:
         gone, replaced = _gone(snapshot.active), _replaced(snapshot)
         return lambda _, seq: gone(seq) or seq in replaced
 
-    async def _candidate(self, hit: Hit) -> Candidate:
+    async def _candidate(self, hit: Hit) -> Candidate | None:
+        """The hit with its message; None where its conversation was deleted since the index was asked."""
         log = await self._store.read(
             hit.key,
             from_seq=max(1, hit.seq - _CALL_BEFORE),
             through_seq=hit.seq + 1,
         )
+        if not log and not (await self._store.load(hit.key, after=NO_MESSAGES)).last_seq:
+            return None
         at = next((index for index, message in enumerate(log) if message.seq == hit.seq), None)
         # index and log are written in one transaction, so this is damage and no race
         if at is None or hit.passages[0].part >= len(log[at].parts):
