@@ -361,6 +361,8 @@ async def test_a_signal_while_it_starts_ends_it_as_quietly(number: signal.Signal
         (["serve", "--upstream", "other=http://x"], "is no upstream"),
         (["serve", "--upstream", "openai=https://api.openai.com/v1"], "leave out /v1"),
         (["serve", "--upstream", "openai=ftp://x"], "must be http(s)://"),
+        (["serve", "--upstream", "openai=http://[::1"], "must be http(s)://"),
+        (["serve", "--upstream", "openai=http://gpu-box:port"], "must be http(s)://"),
         (["serve", "--port", "x"], "--port: expected int from 0 to 65535, got 'x'"),
         (["serve", "--threshold", "70k"], '--threshold: expected int >= 0 or "100k"'),
         (["serve", "--windows", "qwen"], "--windows: expected NAME=VALUE,NAME=VALUE, got 'qwen'"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from autocompact.errors import InvalidInput
 from autocompact.models.anthropic import Anthropic
 from autocompact.models.environment import DEFAULT_ANTHROPIC, DEFAULT_OPENAI, model_from_environment
 from autocompact.models.openai_compatible import OpenAICompatible
@@ -73,6 +74,12 @@ def test_the_address_of_ollama_is_read_as_ollama_reads_it(host: str, url: str) -
         repr(model_from_environment("m", environ={"OLLAMA_HOST": host}))
         == f"OpenAICompatible('m', base_url={url!r})"
     )
+
+
+@pytest.mark.parametrize("host", ["gpu-box:port", "gpu-box:99999", "[::1", "http://[::1"])
+def test_an_address_of_ollama_that_is_none_is_said_with_the_variable(host: str) -> None:
+    with pytest.raises(InvalidInput, match=r"OLLAMA_HOST is .*: it must be a host, HOST:PORT, or a URL"):
+        model_from_environment("m", environ={"OLLAMA_HOST": host})
 
 
 @pytest.mark.parametrize("kind", [OpenAICompatible, Anthropic])

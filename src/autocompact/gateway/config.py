@@ -217,9 +217,14 @@ def parse_upstreams(text: str) -> dict[Provider, str]:
 
 
 def _check_address(name: str, address: str) -> None:
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise InvalidInput(f"the address of {name} is {address!r}, it must be http(s)://host[:port][/path]")
+    problem = InvalidInput(f"the address of {name} is {address!r}, it must be http(s)://host[:port][/path]")
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a bracket is not closed, or the port is no number
+        raise problem from None
+    if not usable or parts.query or parts.fragment:
+        raise problem
     if parts.username is not None:
         raise InvalidInput(f"the address of {name} holds a password: keys are given apart")
     if parts.path.rstrip("/").endswith("/v1"):

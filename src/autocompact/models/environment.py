@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from autocompact.errors import InvalidInput
 from autocompact.models.anthropic import Anthropic
 from autocompact.models.openai_compatible import OpenAICompatible
 from autocompact.ports import Model
@@ -78,12 +79,20 @@ def _model(provider: str, name: str, *, environ: Mapping[str, str]) -> Model | N
 
 
 def ollama_url(host: str) -> str:
-    """The address behind ``OLLAMA_HOST``, which is also what the server listens on: a host, a URL, or "" for this machine."""
+    """The address behind ``OLLAMA_HOST``, which is also what the server listens on: a host, a URL, or "" for this machine.
+
+    Raises:
+        InvalidInput: it is none of them.
+    """
     given = host.strip()
-    parts = urlsplit(given if "://" in given else f"http://{given}")
+    try:
+        parts = urlsplit(given if "://" in given else f"http://{given}")
+        named_port = parts.port
+    except ValueError as error:
+        raise InvalidInput(f"OLLAMA_HOST is {host!r}: it must be a host, HOST:PORT, or a URL") from error
     name = parts.hostname or "127.0.0.1"
     name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(name, f"[{name}]" if ":" in name else name)
-    port = parts.port or (
+    port = named_port or (
         _OLLAMA_PORT if "://" not in given else {"http": 80, "https": 443}.get(parts.scheme)
     )
     return f"{parts.scheme}://{name}:{port}{parts.path.rstrip('/')}"
