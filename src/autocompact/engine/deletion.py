@@ -89,10 +89,10 @@ async def find_traces(store: Store, key: Key, *, folders: Iterable[Path] = ()) -
         await asyncio.to_thread(find_entries, folder, subject)
         for folder in await _places(store, key, folders=folders)
     ]
-    infos = {info.key: info for info in await store.conversations(key.namespace)}
+    infos = await store.conversations(key.namespace, names=[key.conversation])
     return Traces(
         key=key,
-        messages=infos[key].last_seq if key in infos else 0,
+        messages=infos[0].last_seq if infos else 0,
         compactions=len(records),
         archives=tuple(each for each in archives if each),
     )
