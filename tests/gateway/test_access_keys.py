@@ -355,3 +355,31 @@ async def test_a_request_that_ends_while_it_waits_for_the_counting_of_others_end
         used = (await keys.spent(key.id))["month"]
         assert (used.requests, len(provider.requests)) == (2, 2)
         assert used.tokens == 2 * took > 0
+
+
+async def test_no_credential_of_an_open_gateway_leads_to_the_conversations_of_an_access_key(
+    tmp_path: Path,
+) -> None:
+    """Two gateways on one database: what names the user of a key could be sent as the credential of a client."""
+    path = tmp_path / "gateway.db"
+    said = [{"role": ("user", "assistant")[turn % 2], "content": f"Step {turn}. " * 40} for turn in range(61)]
+    async with FakeProvider("Fine.", window=8_000) as provider, aiohttp.ClientSession() as session:
+        store = SqliteStore(path)
+        keys = AccessKeys(store)
+        closed = config(
+            provider, window=8_000, upstream_keys={"openai": "sk-up"}, access_keys=True, keep_from=0.0
+        )
+        async with running(Gateway(closed, store=store, keys=keys)) as url:
+            _, secret = await keys.create(name="build", tenant="red", scopes=("models", "conversations"))
+            headers = {"Authorization": f"Bearer {secret}"}
+            body = {"model": "gpt-5", "max_tokens": 100, "messages": said}
+            await (await session.post(f"{url}/v1/chat/completions", json=body, headers=headers)).read()
+            async with session.get(f"{url}/autocompact/conversations", headers=headers) as told:
+                assert len((await told.json())["conversations"]) == 1
+        opened = Gateway(config(provider, window=8_000), store=SqliteStore(path))
+        async with running(opened) as url:
+            for name in ("Authorization", "x-api-key"):
+                headers = {name: '["access key","red",""]'}
+                async with session.get(f"{url}/autocompact/conversations", headers=headers) as told:
+                    answer = await told.json()
+                    assert (told.status, answer["error"]["code"]) == (401, "invalid_api_key"), answer

@@ -13,7 +13,6 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from hashlib import blake2b
 from typing import Any, cast
 
 import aiohttp
@@ -36,8 +35,8 @@ from autocompact.gateway.config import Config
 from autocompact.gateway.exchange import Exchange, Refusal, Refused
 from autocompact.gateway.failures import note_failure
 from autocompact.gateway.metrics import Metrics
-from autocompact.gateway.namespaces import is_access_token, namespace_of
-from autocompact.gateway.relay import UsageReader
+from autocompact.gateway.namespaces import is_access_token, namespace_of, namespace_of_key
+from autocompact.gateway.relay import Head, UsageReader
 from autocompact.ports import Clock, SystemClock
 from autocompact.stores.access import AccessKeys, micros_of
 
@@ -241,7 +240,7 @@ class Spending:
         """
         if response.status >= _ERRORS:
             return response  # a provider takes nothing for an error
-        streams = response.headers.get("Content-Type", "").lower().startswith("text/event-stream")
+        streams = Head(response).streams
         reader = UsageReader(self._dialect, response, streams=streams)
         return cast(
             "aiohttp.ClientResponse",
@@ -379,12 +378,6 @@ def _asked(body: bytes | None) -> _Asked:
         return _ASKED.decode(body or b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _Asked()
-
-
-def namespace_of_key(key: AccessKey, *, namespace_key: bytes) -> str:
-    """The namespace of a tenant's user: the same for all of their keys, so that one can take the place of another."""
-    whose = msgspec.json.encode(["access key", key.tenant, key.user])
-    return blake2b(whose, key=namespace_key[:64], digest_size=16).hexdigest()
 
 
 def refusal_of(denied: Denied) -> Refusal:
