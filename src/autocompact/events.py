@@ -48,7 +48,7 @@ class CompactionDiscarded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionUndone:
-    """A compaction was undone; ``restored_id`` is the one in force now, None for the whole log."""
+    """A compaction was undone; ``restored_id`` is the one that is active now, None for the whole log."""
 
     conversation_id: str
     compaction_id: str

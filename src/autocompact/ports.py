@@ -39,7 +39,7 @@ class ConversationInfo:
         created: ISO 8601 stamp (UTC).
         updated: ISO 8601 stamp (UTC) of the last append or compaction.
         title: first words of the first request, "" if none.
-        compressed_context: the summary in force, None if nothing is compacted.
+        compressed_context: the active summary, None if nothing is compacted.
         compressed_at: ISO 8601 stamp (UTC) of when that became active, None likewise.
     """
 
@@ -58,7 +58,7 @@ class Snapshot:
 
     Attributes:
         key: which one.
-        active: the compaction in force.
+        active: the active compaction.
         prepared: one that was made ahead and waits for the threshold.
         earlier: messages before ``messages`` that the context still shows: system prompt, kept ones.
         prompt: which of ``earlier`` (by ``seq``) are the system prompt: the log, as far as not replaced, begins so.
@@ -100,7 +100,7 @@ class Store(Protocol):
                 already, each at its place, are left out. Two people who say the same are no such case.
 
         Returns:
-            The id of the compaction in force, so that whoever appends learns that somebody else moved it. None if there
+            The id of the active compaction, so that whoever appends learns that somebody else moved it. None if there
             is none, or where it is not known before this returns (`Behind`).
 
         Raises:
@@ -139,13 +139,13 @@ class Store(Protocol):
         Args:
             key: the conversation.
             records: replaced by id where they exist. At most one prepared record is kept: a new one drops the old.
-            active: id of the compaction in force from now on, None for the whole log.
-            expected: the id that must be in force now.
+            active: id of the compaction that is active from now on, None for the whole log.
+            expected: the id of the one that must be active now.
             fence: the fencing token of the lease under which this was decided; 0 where no lease is needed.
             state: the engine's state to keep; None leaves it.
 
         Raises:
-            Conflict: another compaction is in force than ``expected``, a newer lease than ``fence`` was given, or the
+            Conflict: another compaction is active than ``expected``, a newer lease than ``fence`` was given, or the
                 conversation was deleted since.
         """
         ...
@@ -250,7 +250,7 @@ class Behind(Protocol):
             key: the conversation.
             messages: of it.
             after: ``seq`` of its last message.
-            active: id of the compaction that the caller has in force. That the store has another one is told as an
+            active: id of the compaction that the caller has as active. That the store has another one is told as an
                 append is told that could not be stored.
 
         Raises:

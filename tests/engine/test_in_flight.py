@@ -14,9 +14,9 @@ from autocompact.core.tokens import Estimator
 from autocompact.engine import Compactor, Conversation
 from autocompact.errors import Conflict
 from autocompact.ports import Key
-from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.write_behind import WriteBehind
 from tests.engine.support import HeldModel, TalkingModel, work
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ import pytest
 from autocompact.core.budget import Budget
 from autocompact.errors import InvalidInput
 from autocompact.gateway import AccessToken, Config, Limits
-from autocompact.gateway.config import DEFAULT_UPSTREAMS, LOCAL_HOSTS
+from autocompact.gateway.config import LOCAL_HOSTS
 from autocompact.gateway.from_settings import access_tokens, config_of, open_gateway
 from autocompact.settings import Settings, gateway_database_of, gateway_mode_of, mode_of
 from autocompact.settings.values import Limits as LimitSettings
@@ -29,7 +29,7 @@ def gateway(**members: object) -> Settings:
 
 def test_with_nothing_set_the_configuration_is_the_default() -> None:
     plain = Config(
-        upstreams=DEFAULT_UPSTREAMS,
+        upstreams={"openai": "https://api.openai.com", "anthropic": "https://api.anthropic.com"},
         namespace_key=NAMESPACE_KEY,
         mode=gateway_mode_of(Settings()),
         unpriced_mode=mode_of(Settings()),

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.core.messages import Dialect, Text, ToolCall, Usage
-from autocompact.gateway.members import object_of, parts_of
 from autocompact.gateway.memory_tools import NAMES
+from autocompact.gateway.raw_json import object_of, parts_of
 from autocompact.gateway.tool_events import SIEVES
 from autocompact.gateway.tool_reply import REPLIES
 from autocompact.gateway.tool_stream import Frames, payload, with_payload

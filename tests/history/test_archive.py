@@ -67,7 +67,7 @@ DAMAGES: list[tuple[dict[str, Any], str]] = [
         r"\$.messages\[0\].parts",
     ),
     ({"messages": [{"seq": 1, "role": "user", "parts": [{"type": "text"}]}]}, "text"),
-    ({"active": "c9"}, "compaction 'c9' is in force, but not in it"),
+    ({"active": "c9"}, "compaction 'c9' is active, but not in it"),
     ({"messages": [{"seq": 1, "role": "user", "parts": []}], "compactions": [{}]}, "compactions"),
     ({"state": "{"}, "state"),
 ]

@@ -11,10 +11,10 @@ import pytest
 from autocompact.core.messages import Message, text_message
 from autocompact.errors import Conflict
 from autocompact.ports import Clock, Key
-from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.postgres import PostgresStore
 from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.write_behind import WriteBehind
 from autocompact.testing.records import KEY, talk
 from autocompact.testing.stores import StoreConformance, StoreUnderTest
 from tests.stores.cluster import Cluster

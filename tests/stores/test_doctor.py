@@ -89,7 +89,7 @@ async def test_deleting_and_purging_leave_a_healthy_file(file: Path) -> None:
         ),
         ("UPDATE conversations SET last_seq = 39 WHERE id = 1", "conversations", "the last is 40"),
         ("UPDATE conversations SET compressed_context = 'x' WHERE id = 1", "compactions", "is not that of"),
-        ("UPDATE conversations SET active = 'gone' WHERE id = 1", "compactions", "'gone' is in force"),
+        ("UPDATE conversations SET active = 'gone' WHERE id = 1", "compactions", "'gone' is active"),
         ("UPDATE compactions SET record = zeroblob(9) WHERE number = 1", "compactions", "should have 3"),
         ("DELETE FROM compactions WHERE number = 1", "compactions", "should have 3 compactions, it has 2"),
         ("DELETE FROM passages WHERE id = (1 << 24) + 3", "search", "words"),
@@ -208,7 +208,7 @@ async def test_what_cannot_be_examined_is_refused(tmp_path: Path, file: Path) ->
         ("UPDATE conversations SET last_seq = 41 WHERE id = 1", "the entry of conversation"),
         ("UPDATE conversations SET state = x'00' WHERE id = 1", "the entry of conversation"),
         ("UPDATE compactions SET record = x'01ff' WHERE number = 2", "compaction 'c1'"),
-        ("DELETE FROM compactions WHERE number = 2", "compaction 'c1', which is in force, is missing"),
+        ("DELETE FROM compactions WHERE number = 2", "compaction 'c1', which is active, is missing"),
     ],
 )
 async def test_damage_is_refused_with_file_conversation_and_message(file: Path, sql: str, where: str) -> None:

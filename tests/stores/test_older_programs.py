@@ -92,7 +92,7 @@ class OlderProgram:
             fence = tables.give_lease(KEY, holder="older", expires=1)
             record = compaction(id, through)
             tables.put_records(row.id, [record])
-            tables.put_in_force(row, record, now="2026-01-01T00:00:00.000Z")
+            tables.activate(row, record, now="2026-01-01T00:00:00.000Z")
             tables.seal(row.id)
             tables.end_lease(fence)
 

@@ -17,9 +17,9 @@ from autocompact.core.messages import Message, text_message
 from autocompact.core.tokens import Estimator
 from autocompact.errors import Conflict, StoreError, StoreUnavailable
 from autocompact.ports import Clock, Key
-from autocompact.stores.behind import MOST_IN_ALL, WriteBehind
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.write_behind import MOST_IN_ALL, WriteBehind
 from autocompact.testing.records import KEY, compaction, talk
 
 pytestmark = pytest.mark.anyio
@@ -344,7 +344,7 @@ async def test_a_compaction_that_another_program_moved_is_told_with_the_next_mes
         assert await front.read(KEY) == said
     ((key, error),) = failures
     assert (key, type(error)) == (KEY, Conflict)
-    assert "has compaction 'c1' in force, not None" in str(error)
+    assert "has 'c1' as its active compaction, not None" in str(error)
 
 
 async def test_who_appends_more_than_may_wait_waits_for_the_disk() -> None:

@@ -11,7 +11,7 @@ from autocompact.cli.queued import workers_of
 from autocompact.errors import InvalidInput
 from autocompact.gateway import Gateway
 from autocompact.gateway.from_settings import open_gateway
-from autocompact.gateway.mounting import Application
+from autocompact.gateway.page_mount import Application
 from autocompact.gateway.running import announced, found
 from autocompact.gateway.server import address_of, listening, run, served
 from autocompact.runtime.extras import install_command

@@ -112,6 +112,7 @@ class Access:
             StoreError: its key cannot be looked up.
         """
         keys = self.keys
+        # the operator's own tokens stand in a file: they need no database, and work while that is away
         if keys is None or is_access_token(exchange, config=self._config):
             namespace = namespace_of(exchange, config=self._config)
             if scope == "admin":
@@ -291,6 +292,7 @@ class _Metered:
 
     def close(self) -> None:
         """Close the response, and count what it took."""
+        # closing is the end that every answer comes to, and some come to it twice
         if not self._is_closed:
             self._is_closed = True
             self._spent(self._usage())
@@ -361,7 +363,7 @@ def _check_one_model(body: bytes) -> None:
         try:
             members = _MEMBERS.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return
+            return  # no JSON: the provider says so, and takes no model from it
         # of a member that stands there twice only the last one is left
         if found - sum(_mentions(bytes(value)) for value in members.values()) > 1:
             raise Refused(

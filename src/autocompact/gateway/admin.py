@@ -42,11 +42,13 @@ from autocompact.gateway.retention import Retention
 from autocompact.gateway.turns import Turns
 from autocompact.history.recall import MOST_RESULTS, RESULTS, Found, Recall
 from autocompact.ports import NO_MESSAGES, ConversationInfo, Key
-from autocompact.stores.behind import WriteBehind
+from autocompact.stores.write_behind import WriteBehind
 
 log = logging.getLogger("autocompact.gateway")
 
 _MOST_BODY = 262_144
+"""Bytes: a focus of `MOST_FOCUS` characters takes half of them where each is written as two escapes."""
+
 _PAGE_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'self' 'unsafe-inline'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -148,6 +150,7 @@ class Administration:
             Refused: the answer is an error.
         """
         endpoint, conversation = _found(exchange)
+        # a copy: Starlette keeps what it has read in the scope
         request = Request(dict(scope), receive)
         grant = Grant(namespace="")
         if not endpoint.open:

@@ -26,6 +26,7 @@ from autocompact.gateway.exchange import (
     Refusal,
     Refused,
     Scope,
+    host_name,
     is_administration,
     is_foreign_origin,
     malformed,
@@ -277,9 +278,7 @@ class Gateway:
             status, message = unclear
             allow = [(b"allow", b"DELETE, GET, POST")] if status == _NO_METHOD else []
             raise Refused(Refusal(status=status, message=message, headers=allow))
-        host = exchange.header(b"host").decode("latin-1").lower()
-        # an IPv6 address has colons of its own
-        name = host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
+        name = host_name(exchange.header(b"host"))
         if "*" not in self.config.hosts and name not in self.config.hosts:
             raise Refused(
                 Refusal(status=403, message=f"the gateway is not known as {name!r}: see --allow-host")

@@ -18,11 +18,6 @@ Provider: TypeAlias = Literal["openai", "anthropic"]
 
 PROVIDERS: tuple[Provider, ...] = ("openai", "anthropic")
 
-DEFAULT_UPSTREAMS: Mapping[Provider, str] = {
-    "openai": "https://api.openai.com",
-    "anthropic": "https://api.anthropic.com",
-}
-
 LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 _LEAST_KEY = 16

@@ -37,6 +37,8 @@ _NO_WEB_SOCKET = "web sockets are not served here: send the request by HTTP"
 _TLS = b"\x16\x03"
 """What a TLS handshake begins with."""
 _LINGER = 2
+"""Seconds that a client has to read why it is refused."""
+
 _CLOSING = {426: "connection: close, upgrade\r\nupgrade: HTTP/1.1"}
 """The protocol to change to belongs to a 426 (RFC 9110, 15.5.22)."""
 
@@ -64,6 +66,7 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:
         """A client has come: its first head must be here in time."""
         super().connection_made(transport)
+        # uvicorn sets it with the first head; a refusal before that asks which API it is for
         self.url = b""
         # uvicorn has counted this one already
         if len(self.connections) > self.limits.connections:
@@ -213,6 +216,7 @@ class Connection(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         """It took most of it."""
+        # what is left when a connection closes is watched to its last byte
         if not self.transport.is_closing():
             self._stop_sending()
         super().resume_writing()
@@ -220,6 +224,7 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """An answer was written, and where no other request may follow the connection closed."""
         super().on_response_complete()
+        # else uvicorn has begun the next request of the pipeline, whose client this is
         if self.cycle.response_complete:
             self._client = None
         if self.transport.is_closing():

@@ -23,8 +23,8 @@ from autocompact.gateway.chain import Known, chain, common, seed
 from autocompact.gateway.native import holds_compaction
 from autocompact.ports import ConversationStore, Key
 from autocompact.runtime.off_loop import LARGE_BODY, off_loop_if
-from autocompact.stores.behind import WriteBehind
 from autocompact.stores.fork import copy_conversation
+from autocompact.stores.write_behind import WriteBehind
 from autocompact.wire import EarlierRequest, Renderer, Request
 from autocompact.wire.canonical import without_marks
 

@@ -68,7 +68,7 @@ class Line(msgspec.Struct, kw_only=True):
         created: ISO 8601, UTC.
         updated: of the last message or compaction.
         title: first words of the first request.
-        compressed_at: since when the compaction in force is in force, null for none.
+        compressed_at: since when the active compaction is active, null for none.
     """
 
     id: str
@@ -105,7 +105,7 @@ class Record(msgspec.Struct, kw_only=True):
 
 
 class Conversation(msgspec.Struct, kw_only=True):
-    """A conversation with the receipts of its compactions; ``active`` is the one in force."""
+    """A conversation with the receipts of its compactions; ``active`` is the id of the active one."""
 
     id: str
     messages: int
@@ -167,7 +167,7 @@ class Compacted(msgspec.Struct, kw_only=True):
 
 
 class Undone(msgspec.Struct, kw_only=True):
-    """The compaction that is in force now, null for none."""
+    """The compaction that is active now, null for none."""
 
     active: str | None
 
@@ -428,7 +428,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         path=f"{_ONE}/undo",
         name="undo",
         scope="manage",
-        summary="Take the compaction in force back; 409 if there is none",
+        summary="Take the active compaction back; 409 if there is none",
         answer=Undone,
         refusals=(404, 409),
     ),

@@ -51,10 +51,14 @@ _HOP = frozenset(
 """They concern one connection, not the request (RFC 9110, 7.6.1)."""
 
 _UNCLEAR = re.compile(r"[\\\x00-\x1f\x7f]|//|(?:^|/)\.{1,2}(?:;[^/]*)?(?:/|$)")
+"""A dot segment may have parameters behind a semicolon (RFC 3986, 3.3): Java's servers drop these, and walk up all the same."""
+
 _DECODINGS = 3
 """Times that a path is decoded to look at it: as it came, as we decode it, and as a server behind that decodes again."""
 
 _OURS = frozenset((b"host", b"content-length", b"expect"))
+"""They are about the way here: aiohttp names the upstream, and writes the length of what it sends; our server has told the client to
+go on that waited for that."""
 
 
 class Metered(Protocol):
@@ -171,6 +175,13 @@ def malformed(method: str, raw_path: bytes, *, hosts: int) -> tuple[int, str] | 
             )
         path = unquote(path, "latin-1")
     return None
+
+
+def host_name(header: bytes) -> str:
+    """The name in a ``Host`` header, without the port and in lower case; an IPv6 address in its brackets."""
+    host = header.decode("latin-1").lower()
+    # an address of IPv6 has colons of its own
+    return host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
 
 
 def is_foreign_origin(headers: Iterable[Header]) -> bool:

@@ -14,12 +14,17 @@ from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.gateway.app import Gateway
 from autocompact.gateway.config import LOCAL_HOSTS, PROVIDERS, AccessToken, Config, Limits, Provider
 from autocompact.gateway.tracing import OpenTelemetry
+from autocompact.models.environment import FAMILIES, model_from_environment
 from autocompact.models.reconstructed import require_ctok
 from autocompact.ports import Model, Workers
 from autocompact.runtime.files import close_to_others, make_file, make_folder
 from autocompact.settings import Settings, gateway_database_of, gateway_mode_of, mode_of, prices_of
 from autocompact.stores.access import AccessKeys
+from autocompact.stores.memory import MemoryStore
+from autocompact.stores.memory_index import MemoryIndex
 from autocompact.stores.namespace_key import key_of, passing_key
+from autocompact.stores.opening import open_store
+from autocompact.stores.sqlite_file import check_file, errors
 
 _OFFLINE = "offline"
 _DIGEST_DIGITS = 64
@@ -42,11 +47,8 @@ def open_gateway(
         StoreUnavailable: the database, or the key beside it, cannot be read or written; the server cannot be reached.
         StoreError: the file is no database of ours, damaged, or of a newer version.
     """
-    from autocompact.stores.memory import MemoryStore
-    from autocompact.stores.memory_index import MemoryIndex
-    from autocompact.stores.opening import open_store
-
     given = os.environ if environ is None else environ
+    # before any file is made: a model or a key that is not there must leave nothing behind
     summaries = summaries_of(settings.compaction.summary_model, given)
     config = config_of(settings, namespace_key=passing_key(), environ=given)
     database = gateway_database_of(settings, environ=given)
@@ -67,8 +69,6 @@ def open_gateway(
 
 def _private_file(database: Path) -> None:
     """Make the file, readable by its owner alone as what SQLite puts beside it; one that cannot be used is refused."""
-    from autocompact.stores.sqlite_file import check_file, errors
-
     with errors(database):
         check_file(database)
     try:
@@ -199,8 +199,6 @@ def summaries_of(name: str | None, environ: Mapping[str, str]) -> Model | None:
     Raises:
         InvalidInput: the environment has neither a key nor a server for it.
     """
-    from autocompact.models.environment import FAMILIES, model_from_environment
-
     if name is None or name == _OFFLINE:
         return None
     model = model_from_environment(name, environ=environ)

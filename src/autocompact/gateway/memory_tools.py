@@ -1,6 +1,6 @@
 """``memory_search`` and ``memory_expand`` within a turn: the model searches what left its context, the client sees nothing.
 
-The two tools are offered from the first compaction of a conversation on, as long as a compaction is in force: the
+The two tools are offered from the first compaction of a conversation on, as long as a compaction is active: the
 compaction begins a new prefix anyway, and from then on the list of tools stays the same, whatever a request's
 ``tool_choice`` says, so the provider's prompt cache goes on working. A reply that calls nothing but them is answered
 here, and the model is asked again (`autocompact.gateway.rounds`). These rounds are no part of the client's history:
@@ -22,8 +22,8 @@ from autocompact.core.tokens import Counter
 from autocompact.engine import Conversation
 from autocompact.errors import AutocompactError
 from autocompact.gateway.failures import note_failure
-from autocompact.gateway.members import items_of, object_of, parts_of
 from autocompact.gateway.metrics import Metrics
+from autocompact.gateway.raw_json import items_of, object_of, parts_of
 from autocompact.history.recall import Recall, tool_schemas
 from autocompact.ports import Index, Store
 from autocompact.stores.memory import MemoryStore
@@ -102,6 +102,7 @@ def _schemas(dialect: Dialect) -> tuple[bytes, ...]:
 
 def _appended(array: bytes, values: Sequence[bytes]) -> bytes:
     """A JSON array with further values at its end."""
+    # taken apart and written anew, the client's own tools would lose their bytes, and the prompt cache with them
     inner = array.rstrip()[:-1].rstrip()
     return inner + (b"" if inner == b"[" else b",") + b",".join(values) + b"]"
 
@@ -166,6 +167,7 @@ class Memory:
     def _listed(self, name: str) -> bytes:
         start, end = self._request.spans[name]
         given = self._request.raw[start:end]
+        # Responses take a lone text as the user's one message
         if json.is_array(given):
             return given
         return json.array([json.encode({"role": "user", "content": json.fragment(given)})])

@@ -34,7 +34,7 @@ _TURN_HEADERS = {
         "schema": {"type": "string"},
     },
     "x-autocompact-compaction": {
-        "description": "The compaction in force, or none",
+        "description": "The active compaction, or none",
         "schema": {"type": "string"},
     },
     "x-autocompact-tokens": {

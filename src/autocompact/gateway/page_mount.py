@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 from autocompact.gateway.app import Gateway
-from autocompact.gateway.exchange import is_ours, malformed
+from autocompact.gateway.exchange import host_name, is_ours, malformed
 from autocompact.gateway.relay import Event, Receive, Send
 
 Application: TypeAlias = Callable[..., Awaitable[None]]
@@ -21,7 +21,7 @@ Application: TypeAlias = Callable[..., Awaitable[None]]
 log = logging.getLogger("autocompact.gateway")
 
 
-class Beside:
+class PageMount:
     """The gateway and a page as one application, with the lifespans of both.
 
     Args:
@@ -53,13 +53,12 @@ class Beside:
 
     def _may_enter(self, scope: Mapping[str, Any]) -> bool:
         headers = dict(scope["headers"])
-        host: str = headers.get(b"host", b"").decode("latin-1").lower()
-        name = host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
+        host: bytes = headers.get(b"host", b"").lower()
         hosts = self._gateway.config.hosts
-        if "*" not in hosts and name not in hosts:
+        if "*" not in hosts and host_name(host) not in hosts:
             return False
-        origin: str = headers.get(b"origin", b"").decode("latin-1").lower()
-        return scope["type"] != "websocket" or origin.partition("://")[2] in ("", host)
+        origin: bytes = headers.get(b"origin", b"").lower()
+        return scope["type"] != "websocket" or origin.partition(b"://")[2] in (b"", host)
 
     async def _lifespan(self, scope: Mapping[str, Any], *, receive: Receive, send: Send) -> None:
         """The page starts after the gateway and stops before it; a page that fails to start stops both."""

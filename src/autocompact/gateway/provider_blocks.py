@@ -169,6 +169,7 @@ def _start_of(body: bytes, items: Sequence[bytes], *, place: int, start: int) ->
     """Where an item begins in ``body``; only commas and white space stand between the items."""
     at = start + 1
     for item in items[:place]:
+        # each is looked for behind the one before it: two messages may have the same bytes
         at = body.index(item, at) + len(item)
     return body.index(items[place], at)
 
@@ -245,6 +246,7 @@ def _brought(data: bytes) -> Iterator[str]:
 
 def _as_block(raw: Raw) -> Raw | bytes:
     """A delta of a compaction holds what the block holds."""
+    # each event has only some of these members
     if not json.is_object(raw):
         return b"{}"
     item = _read(raw)

@@ -3,7 +3,7 @@
 A conversation whose requests ask the provider for its compaction is kept like any other, and never compacted here. When a
 request brings the provider's block, the ledger of what stood before it is compared with what the block says (nothing is
 known of a sealed one), and what is missing stands in a text of its own from then on (`autocompact.gateway.provider_blocks`
-says where). That text is made once for a block, and kept as a record that is never in force, so that each request of
+says where). That text is made once for a block, and kept as a record that is never active, so that each request of
 the conversation brings the same bytes, after a restart too.
 
 A client may send the whole history with the block in it, or begin with the block. Then the block's name, read along in the
@@ -391,7 +391,7 @@ def _numbered(messages: Sequence[Message], *, after: Ledger | None) -> list[Mess
 def _record(
     finding: Finding, block: Block, *, incoming: Incoming, lookup: Lookup, conversation: Conversation
 ) -> Compaction:
-    """A record of the check that is never in force: what was put beside the block, and the ledger it comes from."""
+    """A record of the check that is never active: what was put beside the block, and the ledger it comes from."""
     counter = conversation.internals.replica.shared.counter
     text = edited(finding.text, partial(frame_beside, lookup=lookup)) if finding.text else EMPTY
     seen = counter.count(block.text)
@@ -423,7 +423,7 @@ def _record(
         through_seq=block.place,
         summary=text,
         ledger=finding.ledger,
-        # made upon itself, of a log that there is not: nobody can put it in force
+        # made upon itself, of a log that there is not: nobody can activate it
         parent=_id(block),
         prefix=_ID,
         status="undone",

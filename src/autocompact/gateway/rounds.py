@@ -15,9 +15,9 @@ from autocompact.core.messages import Usage
 from autocompact.errors import AutocompactError
 from autocompact.gateway.config import Provider
 from autocompact.gateway.exchange import Exchange, Header, Refusal, Refused, forwarded
-from autocompact.gateway.members import Members, object_of, parts_of
 from autocompact.gateway.memory_tools import MOST_ROUNDS, Memory
 from autocompact.gateway.metrics import Metrics
+from autocompact.gateway.raw_json import Members, object_of, parts_of
 from autocompact.gateway.relay import MOST_ERROR_BYTES, Event, Head, Send, inflater, plain, relay
 from autocompact.gateway.tool_events import SIEVES
 from autocompact.gateway.tool_reply import REPLIES
@@ -231,6 +231,7 @@ def _pause(response: aiohttp.ClientResponse) -> float | None:
     told = response.headers.get("retry-after", "")
     if not told:
         return _PAUSE
+    # a date is not waited for: whoever sends one means more than two seconds
     return float(told) if told.isdecimal() and float(told) <= _LONGEST else None
 
 

@@ -18,7 +18,8 @@ import uvicorn
 
 from autocompact.errors import InvalidInput
 from autocompact.gateway.app import Gateway
-from autocompact.gateway.mounting import Application, Beside
+from autocompact.gateway.connections import limited
+from autocompact.gateway.page_mount import Application, PageMount
 
 T = TypeVar("T")
 
@@ -62,11 +63,9 @@ def address_of(bound: socket.socket) -> str:
 
 def configuration(gateway: Gateway, *, page: Application | None = None) -> uvicorn.Config:
     """How uvicorn serves the gateway, and beside it the page: `uvicorn.Server` takes it."""
-    from autocompact.gateway.connections import limited
-
     limits = gateway.config.limits
     return uvicorn.Config(
-        gateway if page is None else Beside(gateway, page),
+        gateway if page is None else PageMount(gateway, page),
         http=limited(limits),
         access_log=False,
         log_config=None,

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from autocompact.core.messages import Dialect
-from autocompact.gateway.members import Members, object_of, parts_of
+from autocompact.gateway.raw_json import Members, object_of, parts_of
 from autocompact.gateway.tool_reply import Echo, read_item
 from autocompact.gateway.tool_stream import ChatSieve, Sieve, edited, with_payload
 from autocompact.wire import json
@@ -69,6 +69,7 @@ class NumberedSieve(Sieve):
 
     def _released(self) -> bytes:
         """What was held back, now that it is clear that it is the client's."""
+        # in the order in which they began, whatever their events are mixed with
         for index in sorted(index for index, place in self._places.items() if place == "held"):
             self._places[index] = self._count_shown
             self._count_shown += 1

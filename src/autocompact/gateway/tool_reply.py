@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Raw
 
 from autocompact.core.messages import Dialect
-from autocompact.gateway.members import Members, items_of, object_of, parts_of
 from autocompact.gateway.memory_tools import NAMES, names_a_tool
+from autocompact.gateway.raw_json import Members, items_of, object_of, parts_of
 from autocompact.wire import json
 
 Kind: TypeAlias = Literal["ours", "theirs", "thinking", "other"]
@@ -52,6 +52,7 @@ _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _OF_THE_SERVER = frozenset(
     "web_search_call file_search_call code_interpreter_call image_generation_call mcp_call".split()
 )
+"""Calls of Responses that the provider's own servers answer within the same reply: nobody else has to."""
 
 
 class _Function(msgspec.Struct, gc=False):
@@ -104,6 +105,7 @@ def figures_of(usage: bytes | None) -> Figures:
 def told_figures(rounds: Sequence[Figures]) -> bytes:
     """The ``usage`` that the client is told for these rounds, in the shape of the last one's."""
     last = rounds[-1]
+    # a round of which the server reports nothing has none
     first = next((figures for figures in rounds if figures), last)
     told = {name: first.get(name, value) if name in _PROMPT else value for name, value in last.items()}
     for name in _WRITTEN.intersection(last):
@@ -221,6 +223,7 @@ class ChatReplies(Replies):
         merged |= {name: _joined(texts) for name, texts in self._said.items() if texts}
         if calls:
             merged["tool_calls"] = json.array(calls)
+        # null stands for a message of calls alone, and no call is left
         elif merged.get("content") == b"null":
             merged["content"] = b'""'
         choice = self._choice | {"message": object_of(merged), "finish_reason": json.encode(reason or None)}
@@ -264,6 +267,7 @@ class AnthropicReplies(Replies):
     def _show(self, blocks: Sequence[bytes]) -> None:
         found, thought = shown(blocks)
         if found:
+            # interleaved thinking: this round begins with its own, and the earlier one is not asked for
             self._content += [] if read_item(found[0]).kind == "thinking" else self._thought
             self._content += found
             self._thought = []

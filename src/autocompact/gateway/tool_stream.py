@@ -16,8 +16,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 
 from autocompact.errors import InvalidRequest
-from autocompact.gateway.members import Members, items_of, object_of, parts_of
 from autocompact.gateway.memory_tools import NAMES
+from autocompact.gateway.raw_json import Members, items_of, object_of, parts_of
 from autocompact.gateway.tool_reply import (
     AGAIN,
     BETWEEN,
@@ -244,6 +244,7 @@ class ChatSieve(Sieve):
             index = place if call.index is None else call.index
             if call.called:
                 self._begun(index, name=call.called)
+            # a later piece of a call has no name: its number tells whose it is
             target = self._places.get(index, index)
             if target is not None:
                 yield raw if target == index else object_of(parts_of(raw) | {"index": json.encode(target)})

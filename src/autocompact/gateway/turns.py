@@ -35,9 +35,9 @@ from autocompact.gateway.native import asks_now, history_is_elsewhere, is_manage
 from autocompact.gateway.tracing import TracedStore, Tracer
 from autocompact.models.overflow import Overflow
 from autocompact.ports import Clock, ConversationStore, Key, Model, Order, Workers
-from autocompact.stores.behind import WriteBehind
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.sqlite import SqliteStore
+from autocompact.stores.write_behind import WriteBehind
 from autocompact.wire import Renderer, Request
 
 Action: TypeAlias = Literal["forwarded", "compacted", "retried", "checked", "failed-open"]
@@ -133,6 +133,7 @@ class Turns:
         workers: Workers | None = None,
         tracer: Tracer | None = None,
     ) -> None:
+        # beneath what writes behind: a span is to show what the disk takes, not the queue
         kept = store if tracer is None else TracedStore(store, tracer)
         # Who is told to fail closed is refused what could not be stored, so that waits for the disk.
         self._store = (

@@ -52,6 +52,7 @@ class Upstream:
     async def start(self) -> None:
         """Open the session."""
         self._session = aiohttp.ClientSession(
+            # no bound of its own: the gateway bounds its requests, and one that waits here would be a slow provider to its client
             connector=_Connector(limit=0, keepalive_timeout=_IDLE_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(

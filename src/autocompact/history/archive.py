@@ -135,7 +135,7 @@ class Archive:
         name: what it is called.
         messages: the log, replaced messages included.
         compactions: every record, oldest first.
-        active: id of the one in force.
+        active: id of the active one.
         state: what the engine keeps beside the log, b"" if nothing.
     """
 
@@ -226,6 +226,7 @@ def _decoded(document: bytes) -> _File:
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
+        # escapes of half surrogates, which msgspec refuses
         return msgspec.convert(json.loads(document), type=_File)
 
 
@@ -242,7 +243,7 @@ def _problem(file: _File) -> str:
     if len(records) < len(file.compactions) or any(record.through_seq > last for record in records.values()):
         return f"its compactions do not fit {plural(last, 'message')}"
     if file.active is not None and file.active not in records:
-        return f"compaction {file.active!r} is in force, but not in it"
+        return f"compaction {file.active!r} is active, but not in it"
     try:
         EngineState.decode(file.state.encode())
     except StoreCorrupt as error:

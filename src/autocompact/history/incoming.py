@@ -25,7 +25,7 @@ class Incoming:
         name: what it is called; "" where the file does not say.
         messages: the log.
         compactions: records over it, oldest first; each names the one before it as its parent.
-        active: id of the one that was in force at the end.
+        active: id of the one that was active at the end.
         state: what the engine kept beside the log, b"" if nothing.
         left_out: what of the file is not taken in, a phrase each.
     """
@@ -93,6 +93,7 @@ def _chained(records: Sequence[Compaction], log: Transcript) -> Iterator[Compact
             raise UnreadableSession(
                 f"compaction {record.id!r} of the session covers {plural(record.through_seq, 'message')} of {len(log)}"
             )
+        # without a hash a record would fit whatever the log becomes by later edits
         yield replace(record, parent=before, prefix=log.prefix(record.through_seq))
         before = record.id if record.status == "active" else before
 

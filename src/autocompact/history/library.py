@@ -82,7 +82,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
-    """An undo: the record taken back, the one in force now (None: the whole log), tokens of the context around it."""
+    """An undo: the record taken back, the one that is active now (None: the whole log), tokens of the context around it."""
 
     name: str
     record: Compaction
@@ -103,7 +103,7 @@ class CompactedKept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """A compaction put in force again, and the tokens of the context before and after."""
+    """A compaction that was activated again, and the tokens of the context before and after."""
 
     name: str
     record: Compaction
@@ -204,6 +204,7 @@ class Library:
             raise InvalidInput(
                 f"{info.key.conversation!r} has no messages {asked}: choose from m1 to {reference(info.last_seq)}"
             )
+        # all of it: a call may stand far before the result that is shown, and an edit far behind
         log = await self._store.read(info.key)
         active = (await self._store.load(info.key, after=NO_MESSAGES)).active
         calls = {call.id: call.name for message in log for call in message.calls}
@@ -262,12 +263,12 @@ class Library:
         state = incoming.state if incoming.state and not snapshot.state else None
         if not new and state is None:
             return 0
-        in_force = snapshot.active.id if snapshot.active else None
+        active_now = snapshot.active.id if snapshot.active else None
         covered = snapshot.active.through_seq if snapshot.active else 0
         # a file from before our own compaction must not take it back
         comes = [record for record in new if record.id == incoming.active and record.through_seq >= covered]
-        active = comes[0].id if comes else in_force
-        await self._store.commit(key, records=new, active=active, expected=in_force, fence=0, state=state)
+        active = comes[0].id if comes else active_now
+        await self._store.commit(key, records=new, active=active, expected=active_now, fence=0, state=state)
         return len(new)
 
     async def search(
@@ -298,7 +299,7 @@ class Library:
     async def compactions(
         self, name: str | None
     ) -> tuple[ConversationInfo, tuple[Compaction, ...], str | None]:
-        """The conversation, every record of it, oldest first, and the id of the one in force.
+        """The conversation, every record of it, oldest first, and the id of the active one.
 
         Raises:
             InvalidInput: see `find`.
@@ -351,7 +352,7 @@ class Library:
         )
 
     async def undo(self, name: str | None, *, counter: Counter) -> Undone:
-        """Take the compaction in force back; nothing that was said is lost.
+        """Take the active compaction back; nothing that was said is lost.
 
         Raises:
             InvalidInput: nothing is compacted; see `find`.
@@ -373,10 +374,10 @@ class Library:
         )
 
     async def restore(self, name: str | None, compaction_id: str = "", *, counter: Counter) -> Restored:
-        """Put a compaction in force again; without an id the one that the last undo took back.
+        """Activate a compaction again; without an id the one that the last undo took back.
 
         Raises:
-            InvalidInput: there is none, it is in force, or the history it covers was edited since; see `find`.
+            InvalidInput: there is none, it is active, or the history it covers was edited since; see `find`.
             CompactionRunning: one is being made.
         """
         info = await self.find(name)
@@ -416,7 +417,7 @@ class Library:
         return conversation.records.notes
 
     async def _undone(self, conversation: Conversation) -> str:
-        """The newest compaction that was made upon the one in force, and taken back."""
+        """The newest compaction that was made upon the active one, and taken back."""
         for record in reversed(await conversation.records.all()):
             # one made upon another compaction would bring that back as well
             if record.status == "undone" and record.parent == conversation.internals.replica.active_id:

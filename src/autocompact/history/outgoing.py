@@ -9,6 +9,7 @@ import msgspec
 
 from autocompact.compaction.repair import repair
 from autocompact.core.messages import Message
+from autocompact.engine.following import current
 from autocompact.history.archive import Archive, write_archive
 from autocompact.history.export_format import ExportFormat
 from autocompact.sessions import render_chat_json, render_markdown
@@ -40,13 +41,7 @@ def render(archive: Archive, format: ExportFormat) -> Iterable[bytes]:
 
 def valid(messages: Iterable[Message]) -> list[Message]:
     """The messages that no later one replaced, as an API takes them."""
-    live: list[Message] = []
-    for message in messages:
-        if message.replaces is not None:
-            first = message.replaces
-            live = [earlier for earlier in live if earlier.seq < first]
-        live.append(message)
-    return repair(live)
+    return repair(current(messages))
 
 
 def _lines(archive: Archive) -> Iterator[bytes]:

@@ -189,7 +189,7 @@ class Recall:
         across: whether other conversations of the namespace may be searched and opened. Leave it off where several
             people share a namespace.
         hidden: conversations that a search of all leaves out, unless it is made in them.
-        compaction: the compaction in force, where the caller knows it; else the store is asked at each search.
+        compaction: the active compaction, where the caller knows it; else the store is asked at each search.
         counter: measures excerpts and pages.
         reveal: show secrets, to the person who asked for them; else they are replaced wherever text is given out.
         known: secrets of the conversation that its messages do not give away where they are found.
@@ -267,6 +267,7 @@ class Recall:
         narrow = bool(asked.filters or asked.preferred)
         hits = await self._index.search(
             self.key.namespace,
+            # the index knows no filter by file: its name finds the messages that hold it, and the filter then looks at what they did
             " ".join(filter(None, [asked.text, asked.filters.file])),
             k=max(DEPTH_FILTERED if narrow else DEPTH, k),
             conversation=None if scope == "all" else self.key.conversation,
@@ -445,6 +446,7 @@ class Recall:
         key = Key(conversation=_MEMORY)
         index.index(key, [text_message(seq, "user", words) for seq, (_, _, words) in enumerate(entries, 1)])
         found: dict[str, Found] = {}
+        # more than are wanted: several entries are of one conversation, of which the best is shown
         for hit in index.find(key.namespace, query, k=3 * k):
             number, entry, words = entries[hit.seq - 1]
             if entry.conversation in found or 2 * len(wanted.keys() & terms(words)) < len(wanted):
@@ -703,6 +705,7 @@ def _tool(kind: type[SearchArguments | ExpandArguments]) -> dict[str, Any]:
 def _converted(arguments: str | Mapping[str, object], kind: type[_T]) -> _T:
     try:
         if isinstance(arguments, str):
+            # not strict: models write numbers as texts
             return msgspec.json.decode(arguments or "{}", type=kind, strict=False)
         return msgspec.convert(arguments, kind, strict=False)
     except (msgspec.ValidationError, msgspec.DecodeError) as error:

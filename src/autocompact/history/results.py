@@ -150,6 +150,7 @@ def ranked(candidates: Sequence[Candidate], *, preferred: Filters) -> list[Candi
     scored: list[Candidate] = []
     for one in candidates:
         newer = next((latest[one.hit.key.conversation, path] for path in _paths(one)), one)
+        # a call and its own output are one version of the file, not two
         outdated = newer if newer.hit.seq > one.hit.seq and newer.call != one.call else None
         score = one.score * (OUTDATED if outdated else 1.0) * (DUMP if _is_dump(one) else 1.0)
         if one.action is not None and one.action.verb == "todo":
@@ -157,6 +158,7 @@ def ranked(candidates: Sequence[Candidate], *, preferred: Filters) -> list[Candi
         if preferred and _is_preferred(one, preferred):
             score *= PREFERRED
         scored.append(replace(one, score=score, outdated_by=outdated))
+    # rounded, so that equal scores keep the order of the index, whatever the last digits of their sums say
     return sorted(scored, key=lambda one: -round(one.score, 6))
 
 
@@ -198,6 +200,7 @@ def grouped(candidates: Sequence[Candidate], *, k: int) -> list[Group]:
 def _unit(one: Candidate) -> tuple[str, str, str] | None:
     """Key that a call and its output share."""
     call = one.call
+    # the arguments too: servers that count from zero use an id in every turn
     return (one.hit.key.conversation, call.id, call.arguments) if call else None
 
 

@@ -114,6 +114,7 @@ async def _ended(
     ending = {working} if stop is None else {working, asyncio.ensure_future(stop)}
     try:
         await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
+        # a first cancellation is the queue's own way to stop: it drains, and cancels its jobs only after that
         if not working.done():
             working.cancel()
         await asyncio.wait([working])

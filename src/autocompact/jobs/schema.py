@@ -76,6 +76,7 @@ async def install(url: ServerUrl, *, post: bool | None = None) -> Sequence[str]:
 async def _install(connection: psycopg.AsyncConnection, *, post: bool | None) -> Sequence[str]:
     if await _done(connection) >= (names := migrations()).keys() and not await _are_astray(connection):
         return ()
+    # looked at once more behind it: two workers may have started at once
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_INSTALLING])
     astray = await _are_astray(connection)
     await connection.execute(_PATH)

@@ -48,6 +48,7 @@ class Work:
             CompactionRunning: somebody else compacts it.
             AutocompactError: it could not be made, or not be stored.
         """
+        # not closed: the store and the model are those of all jobs
         compactor = NamedCompactor(
             self.store,
             name=order.model,

@@ -17,15 +17,18 @@ from autocompact.models.overflow import error_texts, is_overflow
 _OK = 200
 _FIRST_ERROR, _FIRST_SERVER_ERROR = 400, 500
 _PASSING = frozenset({408, 409, 425, 429})
+# the two errors of a server that no later attempt changes: it lacks the method, or the version of HTTP
 _FOR_GOOD = frozenset({501, 505})
 _LONGEST_MESSAGE = 500
 _SHORTEST_KEY = 8
+# OpenAI says with the status of a rate limit that the money is spent
 _SPENT = re.compile(r"insufficient_quota|current quota|billing|credit balance", re.IGNORECASE)
 _BUSY = re.compile(
     r"overloaded|rate.?limit|server.?error|api_error|internal|time.?out|unavailable|capacity|try again",
     re.IGNORECASE,
 )
 _CODE = re.compile(rb'"(?:code|status|status_code)"\s*:\s*"?([45]\d\d)\b')
+# bounded: from each lone < the whole page would be looked through for its end
 _TAG = re.compile(r"<[^>]{0,500}>")
 _HINTS: Mapping[int, str] = {
     401: "Check the API key.",
@@ -129,6 +132,7 @@ def asked_wait(headers: Mapping[str, str], *, now: str) -> float | None:
     """
     given = headers.get("Retry-After", "").strip()
     try:
+        # OpenAI and Azure send it besides, and more exactly
         seconds = float(headers["retry-after-ms"]) / 1000 if "retry-after-ms" in headers else float(given)
         return max(0.0, seconds) if math.isfinite(seconds) else None
     except ValueError:

@@ -62,6 +62,7 @@ class OpenAICompatible(RemoteModel):
             patience=patience,
             retries=retries,
         )
+        # who hosts the model says which of the two caps it takes, see `_Chat`
         own = (urlsplit(url).hostname or "").endswith(("openai.com", "azure.com"))
         spoken = _Responses() if api == "responses" else _Chat(own=own)
         super().__init__(name, api=spoken, transport=transport, window=window, extra=extra)

@@ -54,6 +54,7 @@ class ReplySink:
     def feed(self, chunk: bytes) -> bytes | None:
         """Take a piece; what the server said if this is an error."""
         if self._whole is None and chunk.strip():
+            # by the body: what a compatible server says of its type need not be so
             self._whole = chunk.lstrip()[:1] in (b"{", b"[")
         if self._whole:
             return self._body.feed(chunk)
@@ -61,6 +62,7 @@ class ReplySink:
             if self._emit is not None:
                 self.emitted = True
                 self._emit(event)
+        # the bytes first: of thousands of events hardly one is an error, and each would be parsed twice
         errors = (data for data in self._payloads.feed(chunk) if b'"error"' in data)
         return next((data for data in errors if error_texts(_OK, data)), None)
 

@@ -58,6 +58,7 @@ def _related(error: BaseException) -> Iterator[BaseException]:
 
 def _of(error: BaseException) -> Overflow | None:
     status, body = _status(error), _body(error)
+    # an exception that keeps no status is of an error all the same
     found = None if body is None else overflow.is_overflow(400 if status is None else status, body)
     named = isinstance(error, ModelOverflow) or any(each.__name__ in _CLASSES for each in type(error).__mro__)
     if found is None and named:

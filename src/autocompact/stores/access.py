@@ -136,6 +136,7 @@ class AccessKeys:
 
     async def find(self, secret: bytes) -> AccessKey | None:
         """The key that a client sent; None if there is none."""
+        # a quick hash will do: 32 random bytes cannot be guessed, whatever a guess costs
         digest = digest_of(secret)
         row = await self._read(lambda tables: tables.run("key_of_digest", digest=digest).get)
         return None if row is None else _decoded(row)

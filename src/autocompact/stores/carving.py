@@ -109,6 +109,7 @@ class Pages:
         """The bytes of a row: what stands in its page, and what goes on in pages of its own."""
         if length > len(self._data):
             raise ValueError("longer than the file")
+        # of section 1.6, with no bytes reserved at a page's end, as ours have none
         most, least = self._size - 35, (self._size - 12) * 32 // 255 - 23
         local = length
         if length > most:
@@ -166,6 +167,7 @@ def _columns(payload: bytes) -> Columns:
 def _value(payload: bytes, kind: int, *, at: int) -> tuple[Value, int]:
     if kind == 0:
         return None, at
+    # the numbers 0 and 1 have kinds of their own, and take no bytes
     if kind in (8, 9):
         return kind - 8, at
     if kind >= 12:

@@ -19,7 +19,7 @@ _LEAST_SECONDS = 0.1
 """What is left of the patience with another process for work that waited long for its turn."""
 
 
-class Lane:
+class DbWorker:
     """Does one thing after the other, in the order asked; the first one opens the connection.
 
     Work that was begun is finished also when the task that waits for it is cancelled. The time in which another process
@@ -74,10 +74,10 @@ class Lane:
         return found.st_dev, found.st_ino
 
     async def run(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` with the connection in the worker thread, and returns its result.
+        """Run ``work`` with the connection in the worker thread, and return its result.
 
         Raises:
-            StoreUnavailable: the lane was closed.
+            StoreUnavailable: it was closed.
         """
         if self._closed:
             # an executor that was shut down would say so in words of its own

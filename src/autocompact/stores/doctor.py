@@ -416,9 +416,9 @@ def _dangling(
         if record.parent and record.parent not in records:
             yield f"compaction {id!r} was made upon {record.parent!r}, which is not there"
     if active is not None and active not in records:
-        yield f"compaction {active!r} is in force, but not there"
+        yield f"compaction {active!r} is active, but not there"
     elif active is not None and records[active].summary != summary:
-        yield f"its summary is not that of compaction {active!r}, which is in force"
+        yield f"its summary is not that of compaction {active!r}, which is active"
 
 
 def _search(patient: _Patient) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from autocompact.ports import NO_MESSAGES, Key, Store
 async def copy_conversation(store: Store, source: Key, *, target: Key, through_seq: int | None) -> None:
     """Copy the log through ``through_seq`` (None: all of it), and the newest active record that fits.
 
-    The record in force comes first; one fits if it covers nothing after ``through_seq``, no message that is copied
+    The active record comes first; one fits if it covers nothing after ``through_seq``, no message that is copied
     replaces what it covers, and it covers no results that the model has not seen where the copy ends. Where it was made
     the conversation had gone on; here the last request stays verbatim, and results not seen yet are shown whole. The
     copy's undo leads to the whole log.
@@ -36,8 +36,8 @@ async def copy_conversation(store: Store, source: Key, *, target: Key, through_s
         await store.append(target, messages, after=0)
     except Conflict as error:
         raise _taken(target) from error
-    in_force = (await store.load(source, after=NO_MESSAGES)).active
-    records = [*await store.compactions(source), *([in_force] if in_force else [])]
+    active = (await store.load(source, after=NO_MESSAGES)).active
+    records = [*await store.compactions(source), *([active] if active else [])]
     live = _live(messages)
     unseen = {message.seq for message in _unseen(live)}
     fitting = next((each for each in reversed(records) if _fits(each, messages, unseen=unseen)), None)

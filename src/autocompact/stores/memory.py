@@ -121,7 +121,7 @@ class MemoryStore:
         """See `Store.commit`."""
         log = self._logs.get(key)
         newest = self._leases[key][0].fence if key in self._leases else 0
-        check_commit(key, in_force=log.active if log else None, expected=expected, newest=newest, fence=fence)
+        check_commit(key, active=log.active if log else None, expected=expected, newest=newest, fence=fence)
         kept = _with_records(log.records if log else {}, records)
         if active is not None and active not in kept:
             raise unknown_record(key, active)
@@ -204,6 +204,7 @@ class MemoryStore:
         held = self._leases.get(key)
         if held is not None and is_held(held[1], now=now):
             return None
+        # one count for all conversations: a lease that went with a deleted one never gets its number again
         self._fence += 1
         lease = Lease(key=key, holder=holder, fence=self._fence)
         self._leases[key] = (lease, expiry(now, seconds=seconds))
@@ -221,6 +222,7 @@ class MemoryStore:
         """See `Leases.release`."""
         held = self._leases.get(lease.key)
         if held is not None and held[0] == lease:
+            # kept, for its fence: who held one before it must not commit now either
             self._leases[lease.key] = (lease, 0)
 
 

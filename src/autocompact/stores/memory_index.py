@@ -31,6 +31,7 @@ class MemoryIndex:
     def index(self, key: Key, messages: Sequence[Message]) -> None:
         """See `MemoryIndexer.index`."""
         if key not in self._numbers:
+            # a number is not given again: hits of a conversation that was deleted meanwhile must lead to no other
             self._given += 1
             self._numbers[key] = self._given
             self._logs[self._given] = _Log(key=key)

@@ -20,6 +20,7 @@ _GRANTS = """
 GRANT USAGE ON SCHEMA autocompact TO {role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA autocompact TO {role};
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA autocompact TO {role};
+-- who may write these could have a database taken for one of another version
 REVOKE INSERT, UPDATE, DELETE ON autocompact.version, autocompact.job_migrations FROM {role};
 ALTER DEFAULT PRIVILEGES IN SCHEMA autocompact GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role};
 ALTER DEFAULT PRIVILEGES IN SCHEMA autocompact GRANT EXECUTE ON FUNCTIONS TO {role};

@@ -64,22 +64,22 @@ def not_there(key: Key, messages: Sequence[Message], *, there: Sequence[Message]
     return messages[len(there) :]
 
 
-def check_commit(key: Key, *, in_force: str | None, expected: str | None, newest: int, fence: int) -> None:
+def check_commit(key: Key, *, active: str | None, expected: str | None, newest: int, fence: int) -> None:
     """Check that what a commit was decided on has not changed since.
 
     Args:
         key: the conversation.
-        in_force: id of the compaction in force.
-        expected: the id that the caller saw in force.
+        active: id of the active compaction.
+        expected: the id of the one that the caller saw active.
         newest: the fence of the newest lease given, 0 if none was.
         fence: the caller's; 0 where no lease is needed.
 
     Raises:
-        Conflict: another compaction is in force, a newer lease was given, or the lease went with the conversation.
+        Conflict: another compaction is active, a newer lease was given, or the lease went with the conversation.
     """
-    if in_force != expected:
+    if active != expected:
         raise Conflict(
-            f"conversation {key.conversation!r} has compaction {in_force!r} in force, not {expected!r}: "
+            f"conversation {key.conversation!r} has {active!r} as its active compaction, not {expected!r}: "
             "load it again and decide anew"
         )
     if fence not in (0, newest):
@@ -91,8 +91,8 @@ def check_commit(key: Key, *, in_force: str | None, expected: str | None, newest
 
 
 def unknown_record(key: Key, active: str) -> Conflict:
-    """The error for a compaction that is to be in force, but is not there (any more)."""
-    return Conflict(f"conversation {key.conversation!r} has no compaction {active!r} to put in force")
+    """The error for a compaction that is to be activated, but is not there (any more)."""
+    return Conflict(f"conversation {key.conversation!r} has no compaction {active!r} to activate")
 
 
 def title_of(messages: Iterable[Message]) -> str:
@@ -100,6 +100,7 @@ def title_of(messages: Iterable[Message]) -> str:
     for message in messages:
         if message.is_request and (words := _first_words(message)):
             title = words if len(words) <= TITLE_CHARS else f"{words[: TITLE_CHARS - 1].rstrip()}…"
+            # half of a surrogate pair, as JSON may bring it, could not be stored
             return title.encode(errors="replace").decode()
     return ""
 

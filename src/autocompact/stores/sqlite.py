@@ -17,8 +17,8 @@ from typing import Literal, Self, TypeVar
 from autocompact.errors import InvalidInput
 from autocompact.ports import Clock, Key, SystemClock
 from autocompact.stores.connection import Connection
+from autocompact.stores.db_worker import DbWorker
 from autocompact.stores.indexing import SqliteIndexer
-from autocompact.stores.lanes import Lane
 from autocompact.stores.naming import IN_MEMORY, check_file_name
 from autocompact.stores.sqlite_file import errors, open_reader, open_writer, rewrite, transaction
 from autocompact.stores.sqlite_index import SqliteIndex
@@ -70,9 +70,9 @@ class SqliteStore(TableStore[Connection]):
         self._busy_seconds = busy_seconds
         wrap = partial(errors, self.path)
         connect = partial(open_reader, self.path, busy_seconds=busy_seconds)
-        lane = partial(Lane, path=self.path, errors=wrap, busy_seconds=busy_seconds, clock=clock)
-        self._writer = lane("autocompact-writer", connect=self._open)
-        self._reader = lane("autocompact-reader", connect=connect)
+        worker = partial(DbWorker, path=self.path, errors=wrap, busy_seconds=busy_seconds, clock=clock)
+        self._writer = worker("autocompact-writer", connect=self._open)
+        self._reader = worker("autocompact-reader", connect=connect)
 
     @property
     def index(self) -> SqliteIndex:

@@ -66,7 +66,9 @@ class SqliteIndexer:
     def tidy(self, connection: Connection, *, begun: bool) -> bool:
         """See `autocompact.stores.indexing.SqliteIndexer.tidy`: FTS5 merges its segments without what was deleted."""
         before = connection.total_changes()
+        # below zero it begins a merge of all levels; above, it goes on with the one that was begun
         _Tables(connection).run("merge", pages=MERGED_PAGES if begun else -MERGED_PAGES)
+        # FTS5 counts one change for the command itself, and more for each page that it merged
         return connection.total_changes() - before > 1
 
 
@@ -167,6 +169,7 @@ class _Scope:
         notes = _notes(self.tables.connection)
         places = notes.places = {}
         rows = self.tables.run(query, match=match, first=self.first, last=self.last, most=asked.most)
+        # run to the end for what `note_places` is called with; the rows themselves are empty
         deque(rows, maxlen=0)
         return places
 

@@ -195,7 +195,7 @@ class TableStore(ABC, Generic[C]):
                 return row.active
         check_end(key, last_seq=row.last_seq if row else 0, after=after)
         if not messages:
-            # an empty append asks for the compaction in force, and makes no conversation
+            # an empty append asks for the active compaction, and makes no conversation
             return row.active if row else None
         now = self._clock.now()
         row = row or tables.add(key, now=now)
@@ -275,15 +275,15 @@ class TableStore(ABC, Generic[C]):
             row, now = tables.find(key), self._clock.now()
             # of all leases that were ever given: a smaller fence is of somebody who was too slow
             newest, _ = tables.lease(key)
-            in_force = row.active if row else None
-            check_commit(key, in_force=in_force, expected=expected, newest=newest, fence=fence)
+            active_now = row.active if row else None
+            check_commit(key, active=active_now, expected=expected, newest=newest, fence=fence)
             row = row or tables.add(key, now=now)
             tables.put_records(row.id, records)
             # read back: a restore names a record that this commit does not bring
             record = tables.record(row.id, active) if active is not None else None
             if active is not None and record is None:
                 raise unknown_record(key, active)
-            tables.put_in_force(row, record, now=now)
+            tables.activate(row, record, now=now)
             if state is not None:
                 tables.put_state(row.id, state)
             tables.seal(row.id)

@@ -319,13 +319,13 @@ class Tables:
         return None if row is None else self._record(row)
 
     def active(self, row: Row) -> Compaction | None:
-        """The record in force."""
+        """The record of the active compaction."""
         if row.active is None:
             return None
         record = self.record(row.id, row.active)
         if record is None or record.through_seq > row.last_seq:
             problem = "is missing" if record is None else "covers messages that are not there"
-            raise self._damaged(row.id, f"compaction {row.active!r}, which is in force, {problem}")
+            raise self._damaged(row.id, f"compaction {row.active!r}, which is active, {problem}")
         return record
 
     def prepared(self, conversation: int) -> Compaction | None:
@@ -363,7 +363,7 @@ class Tables:
             self._run("seal_record", number=number, checksum=row_checksum(number, *columns))
         self._run("count_records", conversation=conversation)
 
-    def put_in_force(self, row: Row, record: Compaction | None, *, now: str) -> None:
+    def activate(self, row: Row, record: Compaction | None, *, now: str) -> None:
         """Move the active compaction, and stamp it if it is another one; the summary is copied for all to read.
 
         `seal` must follow.
@@ -375,7 +375,7 @@ class Tables:
             self._run("put_summary", conversation=row.id, summary=summary)
         else:
             at = now if record else None
-            self._run("put_in_force", conversation=row.id, active=active, summary=summary, at=at, now=now)
+            self._run("activate", conversation=row.id, active=active, summary=summary, at=at, now=now)
 
     def put_state(self, conversation: int, state: bytes) -> None:
         """The engine's state; `seal` must follow."""

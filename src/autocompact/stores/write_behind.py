@@ -34,7 +34,7 @@ MOST_IN_ALL = 4
 class _Unwritten:
     """Data of one conversation that is not stored yet: ``messages`` wait, the other fields are being written.
 
-    ``active`` is the compaction in force as whoever appends knows it, once that was said (`told`); ``bytes`` is what
+    ``active`` is the active compaction as whoever appends knows it, once that was said (`told`); ``bytes`` is what
     waits or is being written.
     """
 
@@ -55,7 +55,7 @@ class WriteBehind:
 
     An append that cannot be stored, because of the disk or because another program appended something else first, is
     told to ``failed``, and dropped together with those that follow it: load the conversation anew. So is one, as a `Conflict`,
-    that found another compaction in force than the caller has; it is stored. What a store did not take because it could not be reached
+    that found another active compaction than the caller has; it is stored. What a store did not take because it could not be reached
     is tried again beside that (`autocompact.stores.owed`): nobody has to bring it.
 
     Args:
@@ -97,7 +97,7 @@ class WriteBehind:
     async def append(
         self, key: Key, messages: Sequence[Message], *, after: int, resent: bool = False
     ) -> str | None:
-        """See `Store.append`; returns before the messages are stored, so without the compaction in force.
+        """See `Store.append`; returns before the messages are stored, so without the active compaction.
 
         Whatever comes is stored as resent.
 
@@ -373,7 +373,7 @@ class WriteBehind:
 
 def _moved(key: Key, active: str | None, *, known: str | None) -> Conflict:
     return Conflict(
-        f"conversation {key.conversation!r} has compaction {active!r} in force, not {known!r}: load it again"
+        f"conversation {key.conversation!r} has {active!r} as its active compaction, not {known!r}: load it again"
     )
 
 

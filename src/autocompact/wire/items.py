@@ -158,6 +158,7 @@ def reported_usage(reply: object) -> Usage | None:
 
 def _raws(items: Sequence[object], *, path: str) -> tuple[bytes, ...]:
     try:
+        # the usual list at once; one that holds something else is gone through again, to name the item
         return tuple([_ENCODE(item) if type(item) is dict else _raw(item, path="") for item in items])
     except (InvalidInput, TypeError, ValueError, RecursionError, OverflowError):
         return tuple(_raw(item, path=f"{path}[{place}]") for place, item in enumerate(items))

@@ -84,6 +84,7 @@ def _escaped(message: object, *, path: str) -> bytes:
     NaN and infinity are null, as msgspec writes them.
     """
     try:
+        # by way of the standard library, which alone escapes a half
         told = standard.dumps(msgspec.to_builtins(message, enc_hook=of_an_sdk))
         plain: object = standard.loads(told, parse_constant=lambda _: None)
         return standard.dumps(plain, separators=(",", ":")).encode()

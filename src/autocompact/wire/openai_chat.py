@@ -369,6 +369,7 @@ def _merged(units: Iterable[Unit]) -> Iterator[Unit]:
 def _joins(last: Unit, unit: Unit) -> bool:
     if last.role != "assistant" or unit.role != "assistant":
         return False
+    # messages of this API stay apart, with their bytes, unless the calls of one step were torn apart
     foreign = last.message.dialect != OpenAIChat.name and unit.message.dialect != OpenAIChat.name
     return foreign or bool(last.message.calls)
 
@@ -420,6 +421,7 @@ def _put_content(members: dict[str, object], unit: Unit) -> None:
     pieces = unit.slot("content") or unit.slot("media")
     if not pieces:
         calls = unit.slot("tool_calls") or unit.slot("function_call")
+        # OpenAI takes null beside calls alone; strict servers want the member there in any case
         members["content"] = None if calls else ""
     elif all(json.is_string(piece.json) for piece in pieces):
         members["content"] = json.fragment(joined(pieces))

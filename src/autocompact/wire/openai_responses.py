@@ -317,6 +317,7 @@ def _output(kind: str, result: ToolResult) -> dict[str, object]:
         case "computer_call_output":
             return {"output": {"type": "computer_screenshot", "image_url": _screen(result)}}
         case "shell_call_output":
+            # of the exit code no more is known by now than whether it was an error
             outcome = {"type": "exit", "exit_code": int(result.is_error)}
             return {"output": [{"stdout": result.text, "stderr": "", "outcome": outcome}]}
         case "tool_search_output":

@@ -22,6 +22,7 @@ def remainder(value: Json, base: Json) -> Remainder:
         pairs = enumerate(zip(value, base, strict=True))
         changed = {str(place): remainder(each, other) for place, (each, other) in pairs}
         return _with(inside={place: each for place, each in changed.items() if each})
+    # the type too: True equals 1, and 1 equals 1.0, but their JSON does not
     return {} if type(value) is type(base) and value == base else {"is": value}
 
 

@@ -151,6 +151,7 @@ def with_members(request: Request, values: Mapping[str, bytes]) -> bytes:
     places[start, start] = b",".join(new) + (b"," if new and request.spans else b"")
     pieces: list[bytes] = []
     end = 0
+    # in the order of the body, in which they lie apart
     for (first, last), value in sorted(places.items()):
         pieces += (body[end:first], value)
         end = last

@@ -140,7 +140,7 @@ class Compacted:
 
     @property
     def summary(self) -> Redacted:
-        """The summary in force, ledger included; "" if there is none."""
+        """The active summary, ledger included; "" if there is none."""
         return self.after.compaction.summary if self.after.compaction else EMPTY
 
     @property
@@ -218,6 +218,7 @@ def plan_session(session: Session, options: Options, *, counter: Counter, clock:
     budget = budget_for(session.model, window=options.window)
     options = _within_window(options, budget, model=session.model)
     usage = usage_of(then, session, log_tokens=before.cost.tokens)
+    # the limit is of the whole request; the log holds less than that
     target = options.to or max(1, budget.limit - usage.outside)
     goal = _goal(options, before, log=then.log, budget=budget, limit=usage.to_estimate(target))
     planned, ending = None, 0
@@ -259,6 +260,7 @@ def finish_session(made: Plan, reply: SummaryReply | None, *, clock: Clock) -> C
     if record is not None:
         found = found_in(record, then.log)
         record = with_found(record, found)
+    # closed: an export has to be valid where it ends
     after = view(then.log, record, closed=True) if record else before
     receipt = _receipt(record, before, after=after, counter=then.log.counter)
     receipt = replace(receipt, seconds=clock.monotonic() - made.started, time=clock.now())
@@ -433,6 +435,7 @@ def _refusals(usage: ContextUsage, *, ending: int, limit: int) -> Generator[None
 
 def _number(pin: str) -> int | None:
     digits = pin.removeprefix("m")  # as every report writes it
+    # nineteen digits number no message, and Python refuses to read some thousands
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
 
 

@@ -23,7 +23,10 @@ SAME_TOKENS = 50
 """Outputs smaller than this are not called duplicates: "ok" is said often and costs nothing."""
 
 _NUMBER = re.compile(r"^\s*\d+[→\t:|]?")
+"""What the tools that read files put before each line: an edit above would make all lines below it new ones."""
+
 _TELLING = 4
+"""Characters that a line has at least to tell its file: a bracket or `else` stands in each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +191,7 @@ def _files(outputs: Iterable[_Output], cwd: str) -> tuple[Share, ...]:
         files = dict(output.action.files)
         for path, effect in files.items():
             total = sums.setdefault(short_path(path, cwd=cwd), _Sum())
+            # shared out, so that the files together take no more than the window holds
             total.tokens += (output.tokens + output.asked) // len(files)
             total.times += 1
             total.effects[effect] = total.effects.get(effect, 0) + 1

@@ -1,4 +1,4 @@
-"""A recorded session as it was at some moment: the messages until then, and the compaction in force."""
+"""A recorded session as it was at some moment: the messages until then, and the active compaction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Moment:
 
     @property
     def active(self) -> Compaction | None:
-        """The compaction in force."""
+        """The active compaction."""
         return self.made[-1] if self.made else None
 
 
@@ -58,5 +58,6 @@ def _was_made(record: Compaction, session: Session, *, through: int) -> bool:
     """
     if record.through_seq >= through or any(mask.seq > through for mask in record.masks):
         return False
+    # by its place one that kept a tail could be from before this message or after it
     later = session.messages[through : through + 1]
     return not (later and record.receipt.time > later[0].time > "")

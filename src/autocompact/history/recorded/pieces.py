@@ -99,6 +99,7 @@ def named(action: Action, *, cwd: str) -> Redacted:
 
 def beginning(text: Redacted) -> Redacted:
     """The beginning of ``text`` on one line."""
+    # of megabytes only a beginning, in which there are words enough however many blanks
     line = one_line(cut(text, end=20 * _LABEL))
     return line if len(line) <= _LABEL else filled("{}…", cut(line, end=_LABEL - 1))
 
@@ -110,6 +111,7 @@ def short_path(path: Redacted, *, cwd: str) -> Redacted:
 
 
 def _weigh(part: Part, message: Message, *, counter: Counter) -> int:
+    # by the one definition of a cost, not by one of its own
     alone = Message(seq=0, role=message.role, parts=(part,))
     return message_cost(alone, counter).tokens - MESSAGE_TOKENS
 

@@ -102,7 +102,7 @@ SELECT name FROM autocompact.conversations WHERE id = %(conversation)s;
 -- name: put_state
 UPDATE autocompact.conversations SET state = %(state)s WHERE id = %(conversation)s;
 
--- name: put_in_force
+-- name: activate
 UPDATE autocompact.conversations SET active = %(active)s, compressed_context = %(summary)s, compressed_at = %(at)s, updated = %(now)s
 WHERE id = %(conversation)s;
 

@@ -107,7 +107,7 @@ SELECT id, namespace, name FROM conversations INDEXED BY sqlite_autoindex_conver
 -- name: put_state
 UPDATE conversations SET state = :state WHERE id = :conversation;
 
--- name: put_in_force
+-- name: activate
 UPDATE conversations SET active = :active, compressed_context = :summary, compressed_at = :at, updated = :now
 WHERE id = :conversation;
 
