@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from autocompact.gateway import Gateway
+from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.server import running
+from autocompact.gateway.turns import Turns
 from autocompact.settings import load_settings
 from autocompact.settings.schedule import schedule_of
 from autocompact.stores.memory import MemoryStore
 from autocompact.testing import FakeClock, FakeProvider
 from tests.gateway.serving import config
+from tests.gateway.test_compaction import big, send
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-11-01T00:30:00.000+00:00"
@@ -84,3 +87,62 @@ async def test_with_everything_switched_off_nothing_runs(folder: Path):
         await served(folder, provider, enabled=False)
     assert (folder / "DONE.md").read_bytes() == before
     assert not (folder / "MEMORY.md").exists()
+
+
+class Closed(MemoryStore):
+    """Knows whether it was closed."""
+
+    is_closed = False
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+async def test_what_fails_as_the_gateway_ends_keeps_nothing_else_from_being_written_and_closed() -> None:
+    """The store was left open, with all that waited to be written."""
+
+    class Failing:
+        ended = 0
+
+        def start(self) -> None:
+            pass
+
+        async def aclose(self) -> None:
+            self.ended += 1
+            raise OSError("the folder of its notes is gone")
+
+    store, failing = Closed(), Failing()
+    async with FakeProvider("Fine.", window=8_000) as provider:
+        gateway = Gateway(config(provider, window=8_000), store=store)
+        for _ in range(2):
+            gateway.run_beside(failing)
+        async with running(gateway) as url:
+            await send(url, big(50))
+    assert failing.ended == 2
+    assert store.is_closed
+    (namespace,) = await store.namespaces()
+    (kept,) = await store.conversations(namespace)
+    assert kept.last_seq == len(big(50))
+
+
+async def test_what_prepares_for_a_model_that_is_not_remembered_ends_before_the_store() -> None:
+    """Of more models than are remembered the oldest was forgotten with what ran for it, which then found the store closed."""
+    store = Closed()
+    async with FakeProvider("Fine.") as provider:
+        turns = Turns(config(provider), store=store, summaries=None, metrics=Metrics())
+        oldest = turns.compactors.of_model("model 0", namespace="a")
+        found: list[bool] = []
+
+        async def preparing() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                found.append(store.is_closed)
+
+        oldest.tasks.add(asyncio.create_task(preparing()))
+        for number in range(1, 100):
+            turns.compactors.of_model(f"model {number}", namespace="a")
+        assert turns.compactors.of_model("model 0", namespace="a") is not oldest
+        await asyncio.sleep(0)
+        await turns.aclose()
+    assert found == [False]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -178,23 +179,21 @@ class Gateway:
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
-        await off_loop(
-            default_counter
-        )  # it takes a moment, and the first client should not have to wait for it
-        # within the server's loop: aiohttp's session belongs to the one it is made in
-        await self._upstream.start()
-        self.retention.start()
-        for work in self._beside:
-            work.start()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        for work in self._beside:
-            await work.aclose()
-        # in the order of who writes to whom: counters and conversations still need the store, which `turns` closes
-        await self._upstream.aclose()
-        await self._access.aclose()
-        await self.retention.aclose()
-        await self.turns.aclose()
+        # The last one is ended first, each whatever became of the others: counters and conversations still need the store,
+        # which `turns` closes once all that waits is written.
+        async with AsyncExitStack() as ending:
+            for work in (self.turns, self.retention, self._access, self._upstream):
+                ending.push_async_callback(work.aclose)
+            # it takes a moment, and the first client should not have to wait for it
+            await off_loop(default_counter)
+            # within the server's loop: aiohttp's session belongs to the one it is made in
+            await self._upstream.start()
+            self.retention.start()
+            for work in self._beside:
+                work.start()
+                ending.push_async_callback(work.aclose)
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _http(self, scope: Scope, *, receive: Receive, send: Send) -> None:

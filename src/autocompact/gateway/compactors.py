@@ -8,7 +8,7 @@ counts from the start, unless it is so large that a server that counted it would
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -52,6 +52,9 @@ class Compactors:
         summaries: the model that makes summaries; None makes them offline.
         clock: by which a provider's cache expires.
         workers: prepare compactions in place of this process; None if nobody does.
+
+    Attributes:
+        tasks: what runs in the background for any of their conversations.
     """
 
     def __init__(
@@ -68,14 +71,12 @@ class Compactors:
         self._summaries = summaries
         self._clock = clock
         self._workers = workers
+        self.tasks: set[asyncio.Task[None]] = set()
         self._known: dict[tuple[str, int, int], Compactor] = {}
         self._loaded: set[str] = set()
         self._refused: dict[tuple[str, str], int] = {}
         self._counts_output: set[tuple[str, str]] = set()
         self._counting = _OPENAI if counts_output(config.upstreams.get("openai")) else frozenset[Dialect]()
-
-    def __iter__(self) -> Iterator[Compactor]:
-        return iter(self._known.values())
 
     async def load_vocabulary(self, model: str) -> None:
         """Load what counts the tokens of ``model`` before its first compactor is made: it takes some tenths of a second."""
@@ -116,6 +117,8 @@ class Compactors:
                 clock=self._clock,
                 workers=self._workers,
             )
+            # one set for all: a compactor that was dropped here may still have one run
+            known.tasks = self.tasks
         return known
 
     def learn(self, namespace: str, *, model: str, overflow: Overflow) -> None:

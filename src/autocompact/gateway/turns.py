@@ -399,7 +399,7 @@ class Turns:
 
     async def aclose(self) -> None:
         """End what runs in the background, then close the store and the model."""
-        running = [task for compactor in self.compactors for task in tuple(compactor.tasks)]
+        running = tuple(self.compactors.tasks)
         # they write to the store and ask the model, so both are closed after them
         for task in running:
             task.cancel()
