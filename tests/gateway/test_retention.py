@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from autocompact.errors import StoreCorrupt
 from autocompact.gateway import AccessToken, Config, Gateway
 from autocompact.gateway.conversations import Conversations
 from autocompact.gateway.metrics import Metrics
@@ -318,3 +319,32 @@ async def test_a_time_that_reaches_back_before_the_calendar_keeps_its_own_and_no
     clock.advance(2 * DAY)
     assert await keeping.sweep() == 1
     assert [await names(store, space) for space in spaces] == [["talk"], []]
+
+
+async def test_a_damaged_conversation_keeps_no_other_from_expiring_and_these_from_being_cleared() -> None:
+    """Each sweep ended at it, and what it had deleted before was not cleared from the files."""
+    clock = FakeClock()
+
+    class Damaged(MemoryStore):
+        purges = 0
+
+        async def expire(self, key: Key, *, before: str) -> bool:
+            if key.conversation == "damaged":
+                raise StoreCorrupt("the search index of 'damaged' cannot be read")
+            return await super().expire(key, before=before)
+
+        async def purge(self) -> None:
+            self.purges += 1
+
+    store = Damaged(clock=clock)
+    keeping = retention(store, clock, days=1)
+    await keeping.purge()
+    for name in ("first", "damaged", "last"):
+        await store.append(Key(conversation=name, namespace="a"), talk("user"), after=0)
+        clock.advance(1)
+    clock.advance(2 * DAY)
+    with pytest.raises(StoreCorrupt):
+        await keeping.sweep()
+    assert await names(store, "a") == ["damaged"]
+    await keeping.purge()
+    assert store.purges == 2

@@ -16,7 +16,7 @@ from autocompact.gateway.conversations import Conversations
 from autocompact.gateway.failures import note_failure
 from autocompact.gateway.metrics import Metrics
 from autocompact.gateway.namespaces import namespace_of_token
-from autocompact.ports import Clock, SystemClock, Workers
+from autocompact.ports import Clock, Key, SystemClock, Workers
 from autocompact.stores.expiry import expire_idle
 
 INTERVAL_SECONDS = 3_600
@@ -85,13 +85,16 @@ class Retention:
         Raises:
             StoreError: the store could not do it.
         """
-        conversations = self._conversations
-        deleted = await expire_idle(
-            conversations.store, days=self.days, now=self._clock.now(), expire=conversations.expire
+        return await expire_idle(
+            self._conversations.store, days=self.days, now=self._clock.now(), expire=self._expire
         )
-        if deleted:
-            self.deleted(deleted, reason="expired")
-        return deleted
+
+    async def _expire(self, key: Key, *, before: str) -> bool:
+        expired = await self._conversations.expire(key, before=before)
+        if expired:
+            # counted one by one: also those before one that cannot be deleted left traces
+            self.deleted(1, reason="expired")
+        return expired
 
     async def _own_sweep(self) -> None:
         """Sweep, unless workers do."""

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from autocompact.errors import StoreError, StoreUnavailable
 from autocompact.ports import ConversationStore, Key
 
 
@@ -29,15 +30,25 @@ async def expire_idle(
         expire: deletes one; None is the store itself.
 
     Raises:
-        StoreError: the store could not do it.
+        StoreUnavailable: the store cannot be used now.
+        StoreError: a conversation could not be deleted; all others were.
     """
     delete, deleted = expire or store.expire, 0
+    problem: StoreError | None = None
     for namespace in await store.namespaces():
         if not (most := days(namespace)):
             continue
         before = days_before(now, most)
         for key in await store.idle(namespace, before=before):
-            deleted += await delete(key, before=before)
+            try:
+                deleted += await delete(key, before=before)
+            except StoreUnavailable:
+                raise
+            except StoreError as error:
+                # one that is damaged would be met again by each sweep, and those behind it never expire
+                problem = problem or error
+    if problem is not None:
+        raise problem
     return deleted
 
 
