@@ -302,6 +302,13 @@ def test_keys_need_a_database_and_a_key_upstream(tmp_path: Path) -> None:
         Gateway(given, store=MemoryStore())
 
 
+def asked_with(secret: str) -> Exchange:
+    """The head of a request for an answer."""
+    head = {"type": "http", "method": "POST", "path": "/v1/chat/completions", "query_string": b""}
+    credential = (b"authorization", f"Bearer {secret}".encode())
+    return Exchange.of({**head, "headers": [credential]}, configured=["openai"])
+
+
 async def test_a_request_that_ends_while_it_waits_for_the_counting_of_others_ends_that_of_none(
     tmp_path: Path,
 ) -> None:
@@ -322,10 +329,7 @@ async def test_a_request_that_ends_while_it_waits_for_the_counting_of_others_end
             metrics=Metrics(),
         )
         key, secret = await keys.create(name="build", tenant="red")
-        head = {"type": "http", "method": "POST", "path": "/v1/chat/completions", "query_string": b""}
-        exchange = Exchange.of(
-            {**head, "headers": [(b"authorization", f"Bearer {secret}".encode())]}, configured=["openai"]
-        )
+        exchange = asked_with(secret)
         grant = await access.entering(exchange, scope="models")
 
         async def ask() -> int:

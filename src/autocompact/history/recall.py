@@ -344,7 +344,7 @@ class Recall:
         shown = await self._shown(one.message)
         start, end = await _run(_place, one.message, shown=shown, passage=passage)
         return Found(
-            reference=self._reference(one.hit),
+            reference=self._reference(one.hit.key, one.hit.seq),
             source=self._clean(_source(one, reveal=self._reveal)),
             excerpt=self._excerpt(
                 part_text(shown.parts[passage.part])[start:end],
@@ -357,21 +357,19 @@ class Recall:
             note=self._note(group),
         )
 
-    def _reference(self, hit: Hit) -> str:
-        return self._name(hit.key, hit.seq)
-
-    def _name(self, key: Key, seq: int) -> str:
+    def _reference(self, key: Key, seq: int) -> str:
         """The reference of a message, with its conversation unless that is this one."""
         return reference(seq) if key == self.key else f"{key.conversation}:{reference(seq)}"
 
     def _note(self, group: Group) -> str:
         notes: list[str] = []
         if group.same:
-            names = [self._reference(one.hit) for one in group.same[:_NAMED_ALIKE]]
+            names = [self._reference(one.hit.key, one.hit.seq) for one in group.same[:_NAMED_ALIKE]]
             more = f" and {len(group.same) - _NAMED_ALIKE} more" if len(group.same) > _NAMED_ALIKE else ""
             notes.append(f"much the same in {', '.join(names)}{more}")
         if group.best.outdated_by is not None:
-            notes.append(f"older: {self._reference(group.best.outdated_by.hit)} has this file later")
+            newer = group.best.outdated_by.hit
+            notes.append(f"older: {self._reference(newer.key, newer.seq)} has this file later")
         return "; ".join(notes)
 
     async def _neighbour(self, one: Candidate, *, tokens: int) -> str:
@@ -385,7 +383,9 @@ class Recall:
         words = without_wrappers(part_text(shown)) if one.is_asking else part_text(shown)
         text = self._excerpt(words, one.hit.weights, tokens=tokens).strip()
         return (
-            f"→ [{self._name(one.hit.key, message.seq)}] {_speaker(message, shown)}: {text}" if text else ""
+            f"→ [{self._reference(one.hit.key, message.seq)}] {_speaker(message, shown)}: {text}"
+            if text
+            else ""
         )
 
     async def _shown(self, message: Message) -> Message:
@@ -571,7 +571,8 @@ class Recall:
             if name == "memory_search":
                 return await self._answer_search(_converted(arguments, SearchArguments))
             if name == "memory_expand":
-                return await self._answer_expand(_converted(arguments, ExpandArguments))
+                asked = _converted(arguments, ExpandArguments)
+                return (await self.expand(asked.ref, around=asked.around, offset=asked.offset)).render()
         except InvalidInput as error:
             # an exception would end the turn; as an answer the model can correct its call
             return f"Error: {error}"
@@ -587,7 +588,8 @@ class Recall:
         )
         found = await self.search(asked.query, asked.k, scope=asked.scope, filters=filters)
         if not found:
-            wider = ' scope "all" searches the other conversations, too.' if self._is_narrow(asked) else ""
+            is_narrow = self._across and asked.scope != "all"
+            wider = ' scope "all" searches the other conversations, too.' if is_narrow else ""
             less = " with these filters" if filters else ""
             return (
                 f"Nothing found for {asked.query!r}{less}. Try fewer, other or rarer words, or a name.{wider}"
@@ -596,12 +598,6 @@ class Recall:
         # marks in an original would not be its words any more; summaries are no original
         shown = [one.render(wanted if one.is_archived else ()) for one in found]
         return "\n\n".join([_head(asked.query, found), *shown])
-
-    def _is_narrow(self, asked: SearchArguments) -> bool:
-        return self._across and asked.scope != "all"
-
-    async def _answer_expand(self, asked: ExpandArguments) -> str:
-        return (await self.expand(asked.ref, around=asked.around, offset=asked.offset)).render()
 
 
 def _head(query: str, found: Sequence[Found]) -> str:
@@ -736,9 +732,7 @@ def _replaced(snapshot: Snapshot) -> set[int]:
 
 def _merged(found: Sequence[Found], files: Sequence[Found], *, k: int) -> list[Found]:
     """Both lists in turn, the conversation's first: their scores come from different texts and do not compare."""
-    # in turn, since scores of a small index are no measure for those of a large one
-    merged = [one for pair in zip_longest(found, files) for one in pair if one is not None]
-    return merged[:k]
+    return [one for pair in zip_longest(found, files) for one in pair if one is not None][:k]
 
 
 def _sections(text: str) -> list[str]:
