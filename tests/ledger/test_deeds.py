@@ -78,6 +78,17 @@ def test_a_command_of_which_only_the_run_is_recorded_is_told_without_an_outcome(
     assert talk.entries("error") != []
 
 
+def test_lines_that_several_commands_end_with_are_the_shells_and_tell_of_none() -> None:
+    talk = Talk().runs("./build", "made 4 files\nprofile loaded again")
+    for command in ("./check", "./pack"):
+        talk.runs(command, "made 4 files\nprofile loaded again")
+    talk.runs("./count", "7 rows")
+    assert [e.text for e in talk.entries("command")] == [
+        *(f"`./{name}` — ok" for name in ("build", "check", "pack")),
+        "`./count` — ok → 7 rows",
+    ]
+
+
 def test_a_failure_without_words_and_a_long_command_are_short() -> None:
     talk = Talk().runs("make " + "x" * 500, "", is_error=True)
 

@@ -196,6 +196,9 @@ GEMINI = "Command: ls {0}\nDirectory: (root)\nOutput: {1}\nError: (none)\nExit C
             "ok",
         ),
         ("ok\n(Open file: n/a)\n(Current directory: /repo)\nbash-$", "ok"),
+        ("ok\n(base) anna@Annas-MBP shop % ", "ok"),
+        ("ok\nanna@host:~/shop$ ", "ok"),
+        ("mail anna@host.org costs 5 %", "mail anna@host.org costs 5 %"),
         ("def f\n[12 more lines in file. Use offset=40 to continue]", "def f"),
         (
             "Signal: what the text says of it\nError: (none) of these",

@@ -116,6 +116,8 @@ a página não abre
 não consegui abrir a página
 Atualize o plano para não esquecermos dos pontos pendentes.
 The old parser has gaps that keep it from being valid.
+Failed to open the store: cannot register a session for this folder
+What's this count down here... it starts high and never gets to 0
 测试失败了
 图里框住的那个就不要有了
 テストが失敗しました

@@ -424,6 +424,21 @@ def _boxed(kind: str, name: str, summary: str, body: str = "") -> str:
             id="a command",
         ),
         pytest.param(
+            _boxed(
+                "bash",
+                "run_terminal_cmd",
+                "Run command: docker compose up",
+                "```bash\ndocker compose up\n```\n\n```\nzsh: command not found: docker\nanna@mbp pump % \n```",
+            ),
+            (
+                "run_terminal_cmd",
+                {"command": "docker compose up"},
+                "zsh: command not found: docker\nanna@mbp pump % ",
+                True,
+            ),
+            id="a command that the shell did not find",
+        ),
+        pytest.param(
             _boxed("read", "read_file", "Read file: /srv/pump.py"),
             (
                 "read_file",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
@@ -163,6 +164,9 @@ def _ends_with(output: str) -> str:
 
 _LONGEST_LINE = 1_000
 
+_COMMON = 3
+"""Commands that end with the same lines, from which on these are the shell's and tell nothing of a command."""
+
 
 def find_commands(
     calls: Sequence[Call], *, words: Mapping[str, Redacted], errors: Iterable[Entry] = ()
@@ -190,7 +194,15 @@ def find_commands(
             continue
         printed = edited(call.output, _ends_with)
         runs[key] = _run_again(before, _Run(command=key, seq=call.seq, outcome=outcome, printed=printed))
-    found = [_command_entry(run, words=words, with_error=run.command not in told) for run in runs.values()]
+    printed_by = Counter(run.printed for run in runs.values())
+    found = [
+        _command_entry(
+            run if printed_by[run.printed] < _COMMON else replace(run, printed=EMPTY),
+            words=words,
+            with_error=run.command not in told,
+        )
+        for run in runs.values()
+    ]
     return [*found, _commits(commits, words=words)] if commits else found
 
 

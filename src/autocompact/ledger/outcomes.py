@@ -73,10 +73,12 @@ _SHELL_ENDS = LazyPattern(
     r"|Process Group PGID: .*|Shell cwd was reset to .*|<(?:shellId: \d+ completed|exited) with exit code -?\d+>"
     r"|\[The command completed with exit code -?\d+\.\]|\[Command finished with exit code -?\d+\]"
     r"|\[Current working directory: .*\]|\[Python interpreter: .*\]|\(Current directory: .*\)|\(Open file: .*\)|bash-\$"
-    r"|\[\d+ more lines in file\. Use offset=\d+ to continue\.?\])$",
+    r"|\[\d+ more lines in file\. Use offset=\d+ to continue\.?\]"
+    r"|(?:\([\w.-]{1,40}\) )?[\w.-]{1,40}@[\w.-]{1,60}(?: |:)[^\n%$#]{1,80} ?[%$#] ?)$",
     re.MULTILINE,
 )
-"""What the tools of Gemini CLI and Qwen Code, Claude Code, Copilot CLI, OpenHands, SWE-agent and pi write below an output."""
+"""What the tools of Gemini CLI and Qwen Code, Claude Code, Copilot CLI, OpenHands, SWE-agent and pi write below an output, and
+the shell that waits for the next command, where a terminal was read."""
 
 _FIRST_LINES = LazyPattern(r"\S.*")
 _CUT = LazyPattern(r" ?(?:tail|head)\b[^;&]*")

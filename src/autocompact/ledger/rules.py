@@ -261,8 +261,12 @@ _REPORTS = LazyPattern(
     r"(?:my (?:goal|plan|aim|hope|idea)|if i|even if|some days|i|we|oh|it|there|they|he|she|yes|yeah|yep|hmm+|this|that|these|those|basically|despite|however|plus|maybe|e\.g\.|for example)\b(?!.*\b(?:i (?:want|prefer)|must never|must always)\b)",
     re.IGNORECASE,
 )
-_PASTED = LazyPattern(r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|^\s*(?:[>$#+]|\d+:)\s|^\.\.\.|— [\d.,%]+ —")
-"""Output of a program, JSON or a row of figures that somebody pasted, or the end of something that was cut."""
+_PASTED = LazyPattern(
+    r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|^\s*(?:[>$#+]|\d+:)\s|^\.\.\.|— [\d.,%]+ —|^(?i:failed to \w|fatal: |error: )"
+    r"|^(?i:what(?:'s| is| are) (?:this|that|these|those)\b|why (?:is|are|does|do|did)\b|how come\b)"
+)
+"""Output of a program, JSON or a row of figures that somebody pasted, the end of something that was cut, or a question without
+its sign."""
 
 _CASE = LazyPattern(
     r"(?:can|could|would|will) you\b[^;.!?]*\b(?:where|which|that|who|when|because|since) (?:we|they|it|he|she|i|you)\b[^;.!?]*\b(?:and|but) (?:do not|don't|never)\b",

@@ -80,6 +80,12 @@ _QUESTION = LazyPattern(r"\*\*(?P<text>[^\n]+?)\*\*(?: _\(select multiple\)_)?")
 _FAILED = LazyPattern(
     r"\s*(?:<tool_use_error>|The user doesn't want to proceed|Exit code:? [1-9]|Error(?: calling tool|:)|(?:(?!Output:).*\n){0,4}?Process exited with code (?!0\b)-?\d)"
 )
+_SAYS_FAILED = LazyPattern(
+    r"(?:\A|\n)(?:[\w./-]{1,60}: (?:[^\n]{1,300}: )?(?:No such file or directory|Permission denied|command not found)"
+    r"|(?:zsh|bash|sh): command not found: \S+)\s*(?:\n[^\n]{0,120}[%$#]\s*)?\Z"
+)
+"""What a shell writes last where a command failed: Cursor's terminal has no exit code, and may end with a prompt."""
+
 _LOST = LazyPattern(r"(?i)\**(?:error|failed|cancell?ed|rejected)\**")
 _CALL_FAILED = LazyPattern(r"Error calling tool '(?P<name>[\w.-]+)'\.?")
 
@@ -337,6 +343,8 @@ class _Reading:
             self._parameters(text)
         else:
             self._result(_plain(text))
+            alone = language == "" and self.call.kind in ("shell", "bash")
+            self.call.failed |= alone and _SAYS_FAILED.search(text) is not None
         self.label = ""
 
     def _result(self, text: str) -> None:

@@ -226,7 +226,10 @@ NAMES: tuple[Name, ...] = (
         "pw",
         word=r"pwd?",
         examples=("Pwd=«<a10>»;", "MYSQL_PWD=«hunter22»", "db_pw: «<a10>»"),
-        others=("PWD=/home/user/project1", "pwd: src/main2", "hpw = 12345678"),
+        others=(
+            *("PWD=/home/user/project1", "pwd: src/main2", "hpw = 12345678"),
+            *("anna2024@Annas-MacBook-Pro shop % pwd", "cd My-Dir2024! && pwd"),
+        ),
     ),
     _name(
         "password",

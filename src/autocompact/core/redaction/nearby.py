@@ -116,6 +116,9 @@ _GOES_ON = LazyPattern(r"[A-Za-z0-9]|[_/+.-][^\W_]")
 _HEAD = LazyPattern(r"(?:^|[^\w.$@/+=-])(?:[^\W\d_]{1,20}-)?(?:[^\W\d_](?:(?![A-Z])[^\W\d_]){0,20})?$")
 """What stands before the word for a password in a sentence: nothing, or the rest of a compound."""
 
+_PROMPT = LazyPattern(r"(?:[%$#❯➜]|&&|;)[ ]{1,4}$")
+"""Stands before a command in a shell: ``pwd`` prints the folder."""
+
 
 def find_nearby(source: Source) -> Iterator[Span]:
     """What people made up, in the lines that speak of a password or a login; no part of a line is read twice."""
@@ -126,6 +129,8 @@ def find_nearby(source: Source) -> Iterator[Span]:
         word = _WORDS[anchor].match(text, at) if at >= done else None
         # "pass" alone is what a test did, or what is handed on.
         if word is None or word[0].lower() == "pass" or _is_in_name(text, at, end=word.end()):
+            continue
+        if word[0] == "pwd" and _PROMPT.search(text, max(0, at - 8), at):
             continue
         start = max(done, text.rfind("\n", max(0, at - _BEFORE), at) + 1, at - _BEFORE)
         line = text.find("\n", word.end(), word.end() + _AFTER)
