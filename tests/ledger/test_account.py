@@ -102,7 +102,7 @@ def test_names_that_nothing_explains_stand_below_the_file_that_they_belong_to() 
     assert "lost_name" not in text
 
 
-@pytest.mark.parametrize("folder", ["/srv/shop/warehouse/", "e:/work/shop system/"])
+@pytest.mark.parametrize("folder", ["/srv/shop/warehouse/", "E:/shop system/warehouse/"])
 def test_the_folder_of_the_files_is_named_once(folder: str) -> None:
     files = [_entry("change", "edited", key=f"{folder}{name}") for name in ("a.py", "b.py", "c.py")]
     told = _section(_told(FOUND, *files), "Changes by file")
