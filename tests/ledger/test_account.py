@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from string import ascii_lowercase
 
 import pytest
 
@@ -407,6 +408,40 @@ def test_of_commands_those_that_check_are_told_before_a_look_in_a_loop() -> None
     told = account(talk.ledger, budget=520, counter=COUNTER)
     assert "- `make lint` — ok" in told
     assert "- `cargo test -p core` — ok" in told
+
+
+def test_the_words_of_the_agent_keep_their_share_beside_many_requests_changes_and_an_earlier_account() -> (
+    None
+):
+    asked = [
+        _entry(
+            "request",
+            f"Please look at part {n} of the report, and tell me what you think of its figures.",
+            seq=n,
+        )
+        for n in range(1, 30)
+    ]
+    changed = [
+        _entry(
+            "change",
+            f"created — + {' '.join(f'part_{n}_{k}()' for k in range(12))}",
+            key=f"/w/src/{n}.py",
+            seq=30 + n,
+        )
+        for n in range(20)
+    ]
+    found = [
+        _entry("finding", f"Figure {n} was wrong because the tax of {name} is rounded twice.", seq=60 + n)
+        for n, name in enumerate(ascii_lowercase)
+    ]
+    before = redact(
+        "\n".join(f"- Decision {n}: keep the name of part {n}, since clients use it." for n in range(12))
+    )
+    ledger = Ledger(entries=(*asked, *changed, *found))
+    text = account(ledger, budget=1_000, counter=COUNTER, previous=before)
+    told = text.partition("## What was found, decided and done\n")[2].partition("\n\n## ")[0]
+    assert COUNTER.count(told) >= 180
+    assert COUNTER.count(text) <= 1_020
 
 
 def test_a_call_that_failed_ends_the_current_step_with_what_went_wrong() -> None:

@@ -239,7 +239,11 @@ def test_many_long_requests_shrink_to_their_beginnings_and_to_pointers() -> None
     text = render(shortened_requests(talk.entries("request"), 300, counter=WORDS))
 
     assert WORDS.count(text) <= 300
-    assert "- earlier: m1–m" in text
+    assert "- earlier: m3–m" in text
+    # the first one often says what all is about; of the others the latest are told so that they can be understood
+    assert "- m1: Request 0: please do this" in text
+    told = [line for line in text.split("\n") if "Request" in line]
+    assert 2 < len(told) < 20
     assert "m79" in text
 
 

@@ -70,14 +70,6 @@ def test_of_a_request_without_a_state_the_reply_is_told_unless_it_is_the_next_me
     assert "- m1 [answered m4]: Where is it rounded?\n- m5: And the tax" in render(talk.entries("request"))
 
 
-def test_the_same_words_sent_again_are_one_request_and_a_short_call_to_go_on_is_another_one() -> None:
-    long = "The pod stays in ContainerCreating since this morning; is it the node or the cluster?"
-    talk = Talk().user(long).user(long).runs("kubectl get pods", "x").agent("It is the node.")
-    talk.user("continue").agent("I did.").user("continue").agent("I did.")
-
-    assert [(e.seq, e.text) for e in talk.entries("request")] == [(2, long), (6, "continue"), (8, "continue")]
-
-
 def test_a_request_is_open_only_while_its_turn_runs() -> None:
     talk = Talk().agent("Hello").runs("ls", "x").user("Round per line").agent("Done soon.")
     talk.calls("Read", {"path": "a.py"})

@@ -45,8 +45,13 @@ def test_a_long_line_is_cut_between_sentences() -> None:
     line = " ".join(
         [*["The weather is rather nice again."] * 9, "The retry_limit is five.", "So it is 3.5 then."]
     )
-    assert _short(line, 30) == "The retry_limit is five."
-    assert _short("天气很好。" * 60 + "retry_limit 是五。", 20) == "retry_limit 是五。"
+    assert _short(line, 30) == "… The retry_limit is five."
+    assert _short("天气很好。" * 60 + "retry_limit 是五。", 20) == "… retry_limit 是五。"
+
+
+def test_a_sentence_that_gives_a_cause_stays_before_one_that_gives_none() -> None:
+    text = "The build ran on four machines in the cellar.\nIt failed because the disk of one was full.\nIt was a Monday then."
+    assert _short(text, 50) == "It failed because the disk of one was full."
 
 
 def test_a_code_block_stays_or_goes_whole() -> None:

@@ -39,6 +39,9 @@ SHARES: Mapping[str, float] = {
 }  # fmt: skip
 """What a part may take of the budget at most; the rest goes to the words of the agent, of that the share of the details to names."""
 
+OWN_WORDS = 0.2
+"""What the words of the agent have of the budget at least, besides the details: the other parts shrink alike for that."""
+
 SMALL, SMALL_SHARES = (
     250,
     {**SHARES, "requests": 0.45, "stands": 0.35, "changes": 0.2, "files": 0.0},
@@ -231,7 +234,12 @@ class _Draft:
         """Write each part that has a share of the budget."""
         self.sizes = {name: int(self.budget * share) for name, share in shares.items()}
         self.for_details = shares["details"]
-        written = {name: self.brief[name](size) for name, size in self.sizes.items() if name in self.brief}
+        written = self._written()
+        used = {name: self.counter.count(text) for name, text in written.items()}
+        most = self.budget * (1 - shares["details"] - OWN_WORDS) - self.counter.count(previous)
+        if self.budget >= SMALL and sum(used.values()) > most:
+            self.sizes |= {name: int(size * most / sum(used.values())) for name, size in used.items()}
+            written = self._written()
         written["before"] = previous
         self.below_base = "stands" if written["stands"] else "changes"
         if self.base and written[self.below_base]:
@@ -239,6 +247,9 @@ class _Draft:
         self.parts = {name: self._shown(name, text) for name, text in written.items() if text}
         self.room -= sum(self.counter.count(text) + 8 for text in self.parts.values()) + 16
         self.tell_wishes()
+
+    def _written(self) -> dict[str, str]:
+        return {name: self.brief[name](size) for name, size in self.sizes.items() if name in self.brief}
 
     def _shown(self, name: str, text: str) -> str:
         """``text`` of a part with paths below the base, which the first part says; requests are the user's own words."""

@@ -308,13 +308,19 @@ def only_intends(sentence: str) -> bool:
     return _LOOKS.found_in(sentence[:90]) or not gives_a_reason
 
 
+def cues(text: str) -> int:
+    """How many kinds of things worth telling the words speak of: a cause, a decision, a failure, a result, what must hold.
+
+    Kinds, not cues: ten causes in one sentence are one reason to keep it.
+    """
+    return sum(cue.found_in(text) for cue in _CUES)
+
+
 def _weight(passage: Passage) -> float:
     """What a passage is worth by its own words: about 0.2 to 3."""
     text = passage.told
-    # kinds of cues, not cues: ten causes in one sentence are one reason to keep it
-    cues = sum(cue.found_in(text) for cue in _CUES)
     concrete = sum(1 for _ in islice(_CONCRETE.finditer(text), 4))
-    weight = 0.5 + 0.4 * min(cues, 4) + 0.12 * concrete
+    weight = 0.5 + 0.4 * min(cues(text), 4) + 0.12 * concrete
     if any(pattern.begins(passage.text) for pattern in (_ANNOUNCES, _UNDERWAY, _CONSIDERS)):
         weight *= 0.5
     if _GUESSES.found_in(passage.text[:_OPENING]):

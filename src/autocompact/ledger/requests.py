@@ -29,9 +29,6 @@ MENTIONED = 0.6
 LOOK_BACK = 50
 """Requests that are looked through for the one that speaks of a thing."""
 
-REPEATED = 60
-"""Characters from which on the same words are one request that was sent again; "continue" is another one each time."""
-
 
 @dataclass(slots=True)
 class _Turn:
@@ -63,12 +60,7 @@ def find_requests(found: Scan, *, earlier: Iterable[Entry] = ()) -> list[Entry]:
     _add_turns(turns, found)
     told = _told(turns)
     entries: list[Entry] = []
-    newest = {turn.text: index for index, turn in enumerate(turns)}
-    asking = [
-        index
-        for index, turn in enumerate(turns)
-        if not turn.is_courtesy and (len(turn.text) < REPEATED or newest[turn.text] == index)
-    ]
+    asking = [index for index, turn in enumerate(turns) if not turn.is_courtesy]
     for index in asking:
         turn, is_last = turns[index], index == asking[-1]
         # what a courtesy followed is no longer under way

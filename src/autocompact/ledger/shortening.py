@@ -1,6 +1,7 @@
 """Cutting a text that is too long: whole lines or sentences go, the least needed first.
 
-A passage is worth what it says of the ledger: the need of every name in it. Headings stay as long as something under
+A passage is worth what it says of the ledger, which is the need of every name in it, and more if it gives a cause, a decision,
+a failure or a result. Headings stay as long as something under
 them does, code blocks go or stay whole, and the order is kept. Requests keep their beginning and their end.
 """
 
@@ -18,6 +19,7 @@ from autocompact.core.redacted import EMPTY, cut, edited, filled
 from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import Counter, truncated
 from autocompact.ledger.entries import FOLLOWS, POINTER, Entry, Ledger
+from autocompact.ledger.findings import cues
 from autocompact.ledger.rendering import render
 
 _HEADING = LazyPattern(r"#{1,6} |\*\*[^*\n]+\*\*:?\s*$|(?:\d+\. )?[^\n.!?]{3,60}:\s*$")
@@ -25,14 +27,16 @@ _FENCE = LazyPattern(r"[ \t]*(`{3,}|~{3,})")
 _SENTENCE_END = LazyPattern(r"(?<=[.!?])\s+(?=[^\s])|(?<=[。！？])")
 _NAME = LazyPattern(r"[A-Za-z0-9_]{3,}")
 _LONG = 240
-_WORD_VALUE = 0.002
+_WORD_VALUE, _CUE_VALUE, _OVERHEAD = 0.002, 0.05, 12
+"""What a word and a kind of cue are worth, and tokens that a passage costs a reader besides its own: a name alone tells little."""
 
 
 _CAPS = (
-    (100_000, 100_000, 100_000), (1200, 400, 100_000), (800, 240, 100), (500, 120, 100), (300, 80, 100), (160, 48, 100),
-    (160, 100, 16), (160, 100, 8), (160, 80, 4), (120, 60, 2), (120, 0, 0), (40, 0, 0), (0, 0, 0),
+    (100_000, 100_000, 100_000), (1200, 400, 100_000), (800, 240, 100), (500, 160, 60), (500, 120, 40), (400, 120, 24),
+    (300, 120, 16), (300, 120, 10), (200, 100, 8), (160, 80, 4), (120, 60, 2), (120, 0, 0), (40, 0, 0), (0, 0, 0),
 )  # fmt: skip
-"""How requests shrink: characters of the last one, of the ones before it, and how many of these keep any."""
+"""How requests shrink: characters of the last one, of the ones before it, and how many of these keep any: a few that can be
+understood tell more than many stumps."""
 
 
 _END, _BOTH = 0.4, 120
@@ -153,7 +157,8 @@ def _ranked(passages: Sequence[Passage], *, names: Mapping[str, float], counter:
     def density(index: int) -> float:
         words = _NAME.findall(passages[index].text)
         value = sum(names.get(word, 0.0) for word in set(words)) + _WORD_VALUE * len(words)
-        return value / (counter.count(passages[index].text) + 1)
+        value += _CUE_VALUE * cues(passages[index].text)
+        return value / (counter.count(passages[index].text) + _OVERHEAD)
 
     texts = [index for index, passage in enumerate(passages) if not passage.heading]
     return sorted(texts, key=lambda index: (-density(index), -index))
@@ -168,27 +173,34 @@ def joined_passages(passages: Sequence[Passage], indices: Sequence[int]) -> str:
         for index, passage in enumerate(passages)
         if index in chosen or (passage.heading and passage.section in sections)
     ]
-    pieces = [passages[index].text for index in shown[:1]]
-    for before, index in pairwise(shown):
-        goes_on = passages[index].goes_on and before == index - 1
-        starts = passages[index].heading and not passages[before].heading
-        pieces += (" " if goes_on else "\n\n" if starts else "\n", passages[index].text)
+    pieces: list[str] = []
+    for before, index in pairwise([-1, *shown]):
+        passage = passages[index]
+        goes_on = passage.goes_on and before == index - 1
+        starts = passage.heading and before >= 0 and not passages[before].heading
+        pieces.append(" " if goes_on else "\n\n" if starts else "\n" if before >= 0 else "")
+        # a sentence whose line began with another one
+        pieces.append(f"… {passage.text}" if passage.goes_on and not goes_on else passage.text)
     return "".join(pieces)
 
 
 def shortened_requests(requests: Sequence[Entry], budget: int, *, counter: Counter) -> list[Entry]:
-    """The requests, cut until they take at most ``budget`` tokens: the last one least, the oldest to a pointer.
+    """The requests, cut until they take at most ``budget`` tokens: the last one least, the older ones to a pointer.
 
     One that was made several times in the same words stands once, where it was made last, with how often.
     """
     requests = _once(requests)
     kept: list[Entry] = requests
+    said = [at for at, entry in enumerate(requests) if entry.text != POINTER]
+    last = said[-1] if said else 0
+    # what is open and the first one, which often says what all is about, then the latest
+    ranked = sorted(said[:-1], key=lambda at: (requests[at].state != "open", at != said[0], -at))
     for newest, others, texts in _CAPS:
-        left = sum(entry.text != POINTER for entry in requests)
-        kept = list[Entry]()
-        for entry in requests:
-            left -= entry.text != POINTER
-            kept.append(_cut(entry, newest if left == 0 else others if left <= texts else 0))
+        told = {*ranked[:texts]}
+        kept = [
+            _cut(entry, newest if at == last else others if at in told else 0)
+            for at, entry in enumerate(requests)
+        ]
         if counter.count(render(kept)) <= budget:
             break
     return kept

@@ -118,7 +118,9 @@ def offline_summary(
     kept = edited(previous, _what_it_adds)
     share = int(budget * EARLIER_SHARE)
     once = condensed(kept, share, counter=counter, with_code=True).text
-    earlier = shortened_text(once, share, counter=counter, ledger=ledger).text
+    # what was done to files is told by itself
+    others = Ledger(entries=tuple(e for e in ledger.entries if e.kind not in ("file", "change")))
+    earlier = shortened_text(once, share, counter=counter, ledger=others).text
     size = budget
     text = account(ledger, budget=size, counter=counter, previous=earlier, focus=focus)
     for _ in range(_TRIES):
