@@ -437,7 +437,12 @@ def test_the_words_of_the_agent_keep_their_share_beside_many_requests_changes_an
     before = redact(
         "\n".join(f"- Decision {n}: keep the name of part {n}, since clients use it." for n in range(12))
     )
-    ledger = Ledger(entries=(*asked, *changed, *found))
+    others = [
+        _entry(kind, f"{'to be done with part ' * 4}{n}", seq=40 + n, key=f"{kind} {n}", need=0.6)
+        for kind in ("todo", "command", "error", "running", "file")
+        for n in range(12)
+    ]
+    ledger = Ledger(entries=(*asked, *changed, *found, *others))
     text = account(ledger, budget=1_000, counter=COUNTER, previous=before)
     told = text.partition("## What was found, decided and done\n")[2].partition("\n\n## ")[0]
     assert COUNTER.count(told) >= 180

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter as Counted
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -25,11 +25,11 @@ from autocompact.core.tokens import Counter
 from autocompact.ledger.changes import without_values
 from autocompact.ledger.clipping import clipped
 from autocompact.ledger.deeds import without_printed
+from autocompact.ledger.details import NAME, OF_A_PROGRAM, PER_LINE, details
 from autocompact.ledger.entries import ERROR_TOLD, Entry, Kind, Ledger
-from autocompact.ledger.lines import is_sentence
 from autocompact.ledger.paths import is_absolute, is_temporary
 from autocompact.ledger.rendering import POINTER, inert, language_of, render
-from autocompact.ledger.repetition import LEAST, form, form_of_change, repeated, told_once
+from autocompact.ledger.repetition import form, form_of_change, repeated, told_once
 from autocompact.ledger.shortening import shortened_requests
 from autocompact.ledger.wishes import beside_wishes, chosen_wishes, wish_line
 
@@ -56,9 +56,6 @@ IN_A_CHAT = 0.04
 
 BESIDE, NEEDED = 8, 0.05
 """Names that are told below a file at most, and how likely they must be needed."""
-
-PER_LINE = 5
-"""Tokens that a reference and an item's mark take."""
 
 ORDER = (
     "wishes",
@@ -106,30 +103,6 @@ _LITTLE = 40
 _LONGEST_ITEM, _COMMAND = 200, 90
 _NEEDED, _LIKELY = 0.5, 0.3
 _LONG_FOLDER = 12
-_ALIKE = 2
-"""Lines of one message that may begin with the same two words: a program that says one thing of many says no more by more."""
-
-_SAME = 60
-"""Characters of a line by which it is known again."""
-
-_WHOLE = LazyPattern(
-    r"(?:[-*•›>]\s+|\d+[.)]\s+)*(?:[\"'`(“‘*_]*[A-ZÀ-ÖØ-Þ0-9`\"]|[^\W\d_a-zA-Z]|[a-z][\w.-]{0,60}[_A-Z/.(]).*[.!?:)。！？”\"'`*]$",
-    re.DOTALL,
-)
-"""A sentence from its beginning, which may be a name in code, to its end: half a wrapped line explains nothing."""
-
-_LEADS = 8
-"""Words below which a line that ends in a colon only leads to what follows it: "From the second review (a02cdeb):"."""
-
-_NAME = LazyPattern(r"\w[\w./-]*\w")
-_OF_A_PROGRAM = LazyPattern(r"[A-Za-z$]+(?:_\w+|[a-z\d][A-Z]\w*)")
-_SPACES = LazyPattern(r"\s+")
-_HIT = LazyPattern(r"(?P<path>[\w./@+-]+\.\w{1,5})[:-]\d+[:-]\s*(?P<text>\S.*)")
-"""A line of a search's result: the file that it stands in, and the line."""
-
-_COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|;;)\s*(?P<text>\S.*?)\s*(?:\*/|\"{3})?$")
-_ASKS = LazyPattern(r"[?？][\"'`)*]*$")
-_MARK = LazyPattern(r"\A(?:[-*•›>]\s+|\d+[.)]\s+)+")
 _FOCUS_WORD = LazyPattern(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 
 
@@ -188,7 +161,7 @@ def _account(
     else:  # in a chat a name without its statement tells nothing
         draft.grow()
         draft.tell_printed()
-        draft.tell_details()
+        draft.telldetails()
         draft.tell_names()
         draft.tell_repeated()
     return draft.text()
@@ -303,17 +276,17 @@ class _Draft:
             )
             self._set("commands", _relative(told, self.base))
 
-    def tell_details(self) -> None:
+    def telldetails(self) -> None:
         """The names whose sentences nothing has said; what these leave goes to the words of the agent."""
         names = self.kinds.get("identifier", ())
-        details = _details(
+        told = details(
             names,
             self.room,
             counter=self.counter,
             told="\n".join(self.parts.values()),
             often=self.often,
         )
-        self._set("details", _relative(details, self.base))
+        self._set("details", _relative(told, self.base))
         self.tell_findings(self.counter.count(self.parts["account"]) + self.room)
 
     def tell_names(self) -> None:
@@ -588,10 +561,10 @@ def _files(files: Sequence[Entry], budget: int, *, counter: Counter) -> str:
 
 def _names_of(identifiers: Iterable[Entry], *, known: str) -> dict[str, list[str]]:
     """By file, the names most likely needed of those that stand in it and are not ``known``."""
-    stated = set(_NAME.findall(known))
+    stated = set(NAME.findall(known))
     found: dict[str, list[str]] = {}
     for entry in sorted(identifiers, key=lambda entry: (-entry.need, -entry.seq, entry.key)):
-        wanted = entry.where and entry.need >= NEEDED and _OF_A_PROGRAM.fullmatch(entry.key)
+        wanted = entry.where and entry.need >= NEEDED and OF_A_PROGRAM.fullmatch(entry.key)
         if wanted and entry.key not in stated and len(names := found.setdefault(entry.where, [])) < BESIDE:
             names.append(entry.key)
     return found
@@ -735,75 +708,3 @@ def _joined(notes: Sequence[Entry]) -> str:
     """Notes of one message with a semicolon between them, those of several with a dot: they may be about other matters."""
     messages = groupby(notes, key=lambda entry: entry.seq)
     return " · ".join("; ".join(inert(entry.text) for entry in group) for _, group in messages)
-
-
-def _details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: str, often: Set[str]) -> str:
-    """Names that nothing above states, each with a sentence that explains it, beside the file that it stands in.
-
-    Args:
-        entries: names with their sentences.
-        budget: tokens.
-        counter: measures it.
-        told: what stands above.
-        often: forms of sentences that one above stands for.
-    """
-    known = set(_NAME.findall(told))
-    said = _SPACES.sub(" ", told.replace("’", "'"))
-    places: set[str] = set()
-    lines: dict[str, tuple[int, str]] = {}
-    begun: Counted[str] = Counted()
-    forms: Counted[str] = Counted(dict.fromkeys(often, LEAST))
-    for entry in sorted(entries, key=lambda entry: (-entry.need, -entry.seq, entry.key)):
-        if entry.key in known:
-            continue
-        place, text = _explanation(entry)
-        if not text or text in lines or text.replace("’", "'")[:_SAME] in said:
-            continue
-        begins = f"{entry.seq} {' '.join(text.split(maxsplit=2)[:2])}"
-        if begun[begins] == _ALIKE or ((like := form(text)) and forms[like] >= LEAST):
-            continue
-        size = counter.count(text) + PER_LINE
-        # a path is told once, above all of its lines
-        if place and place not in places:
-            size += counter.count(place) + PER_LINE
-        if size <= budget:
-            budget -= size
-            known.update(_NAME.findall(text))
-            places.add(place)
-            lines[text] = entry.seq, place
-            begun[begins] += 1
-            forms[like] += 1
-        elif budget < _LITTLE // 2:
-            break
-    return "\n".join(_beside(lines))
-
-
-def _explanation(entry: Entry) -> tuple[str, str]:
-    """The file that the entry's line belongs to, and what the line says of the name; "" where it explains nothing.
-
-    Of a line of code that is its comment, which says something only beside the file.
-    """
-    place, text = entry.where, entry.text
-    if hit := _HIT.match(text):
-        place, text = hit["path"], hit["text"]
-    if place and (comment := _COMMENT.match(text)):
-        text = comment["text"].strip()
-    about = text == entry.text or entry.key in text
-    leads = text.endswith((":", "：")) and len(text.split()) < _LEADS
-    whole = about and not leads and _WHOLE.match(text) is not None and not _ASKS.search(text)
-    if not (whole and is_sentence(text)) or 2 * len(_OF_A_PROGRAM.findall(text)) > len(_NAME.findall(text)):
-        return "", ""
-    return place, _MARK.sub("", text)
-
-
-def _beside(lines: Mapping[str, tuple[int, str]]) -> Iterator[str]:
-    """The lines, each with its message and file, in order; those of one file together below its path."""
-    of: dict[str, list[tuple[int, str]]] = {}
-    for text, (seq, place) in sorted(lines.items(), key=lambda pair: pair[1][0]):
-        of.setdefault(place or f" {text}", []).append((seq, text))
-    for place, group in of.items():
-        if place.startswith(" "):
-            yield f"- {reference(group[0][0])} {group[0][1]}"
-            continue
-        yield f"- {reference(group[-1][0])} {place}:"
-        yield from (f"  · {text}" for _, text in group)
