@@ -256,6 +256,52 @@ def test_the_files_that_aider_resends_for_reference_are_instructions_and_no_requ
     assert standing_words(f"Look: {text}") == (0, ())
 
 
+@pytest.mark.parametrize(
+    "text, name",
+    [
+        (
+            "Here are summaries of some files present in my git repository.\nDo not propose changes.\n\na.py:\n⋮",
+            "repository map",
+        ),
+        (
+            "I have *added these files to the chat* so you can go ahead and edit them.\n\na.py\n```\nx\n```\n",
+            "chat files",
+        ),
+        ("I am not sharing any files that you can edit yet.", "chat files"),
+        (
+            "Don't try and edit any existing code without asking me to add the files to the chat!\nTell me.\n",
+            "chat files",
+        ),
+    ],
+)
+def test_the_files_that_aider_sends_with_each_request_are_no_request(text: str, name: str) -> None:
+    assert standing_words(text) == (len(text), (name,))
+    assert not is_spoken(text)
+    assert is_spoken(text[:20] + " mend it")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I committed the changes with git hash 5eb50b4 & commit msg: fix: the seal",
+        "I updated the files.",
+        "I edited the files myself.",
+        "I didn't see any properly formatted edits in your reply?!",
+        "I added these files to the chat: a.py b.py\nLet me know if there are others we should add.",
+        "I switched to a new code base. Please don't consider the above files or try to edit them any longer.",
+        "I did `git reset --hard HEAD~1` to discard the last edits. Please wait for further instructions before attempting",
+        "# 2 SEARCH/REPLACE blocks failed to match!\n\n## SearchReplaceNoExactMatch",
+        "I ran this command:\n\nmake\n\nAnd got this output:\n\nok\n",
+        "I spoke to you previously about a number of things.\nI asked you to mend the pump.",
+    ],
+)
+def test_what_aider_says_in_the_users_place_is_no_request(text: str) -> None:
+    assert not is_spoken(text)
+    assert spoken(text) == ""
+    assert is_spoken(f"Look: {text}")
+    assert is_spoken("I updated the files. Now test them.")
+
+
 def test_words_behind_a_note_of_the_editor_are_the_users() -> None:
     note = "<ide_opened_file>The user opened a.py</ide_opened_file>\n"
     assert is_spoken(f"{note}Mend it")

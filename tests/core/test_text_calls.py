@@ -168,6 +168,32 @@ def test_a_block_of_an_agent_that_calls_tools_by_its_api_is_for_a_person_to_read
     assert [call.name for message in with_calls(log) for call in message.calls] == ["Bash"]
 
 
+def test_edits_in_the_text_are_calls_where_aider_says_what_came_of_them() -> None:
+    block = "<<<<<<< SEARCH\n{0} = 1\n=======\n{0} = 2\n>>>>>>> REPLACE"
+    reply = f"So:\n\nsrc/pump.py\n```\n{block.format('seal')}\n{block.format('bolt')}\n```"
+    edits = [
+        ("edit", {"file_path": "src/pump.py", "old_string": f"{name} = 1", "new_string": f"{name} = 2"})
+        for name in ("seal", "bolt")
+    ]
+    committed = "I committed the changes with git hash 5eb50b4 & commit msg: fix: the seal"
+    failed = f"# 1 SEARCH/REPLACE block failed to match!\n\n## In src/pump.py\n{block.format(' bolt')}\n"
+    for told, came in (
+        (committed, [False, False]),
+        ("I updated the files.", [False, False]),
+        (failed, [False, True]),
+    ):
+        log = said("Mend it.", reply, told)
+        assert calls(log) == edits
+        _, calling, answering = with_calls(log)
+        assert calling.text == "So:"
+        assert [result.is_error for result in answering.results] == came
+        assert answering.role == "tool"
+        assert answering.results[0].text == told.partition("\n")[0]
+    assert calls(said("Mend it.", reply, "Thanks.")) == calls(said("Mend it.", reply)) == []
+    assert calls(said("Mend it.", "None.", committed)) == []
+    assert calls(said("Mend it.", reply.replace("src/pump.py", "For the pump:"), committed)) == []
+
+
 def test_what_aider_prints_of_its_tokens_is_no_result() -> None:
     """A command that a reply ends with was proposed; the note behind it says whether it ran."""
     printed = "Tokens: 4.6k sent, 941 received.\nmake\nRun shell command? (Y)es/(N)o [Yes]: n"

@@ -37,8 +37,14 @@ _DOCUMENT = LazyPattern(r"# (?:AGENTS|CLAUDE|GEMINI|QWEN)\.md\b[^\n]{0,300}\s+<(
 _SETUP = LazyPattern(r"This is (?:the )?[A-Z][\w ]{1,40}\. We are setting up the context for our chat\.")
 """The first message of Gemini CLI and Qwen Code: date, system and folders."""
 
-_FILES = LazyPattern(r"Here are some READ ONLY files, provided for your reference\.\n")
-"""aider's message with the files that ``--read`` names: conventions, mostly."""
+_FILES = LazyPattern(
+    r"Here are some READ ONLY files, provided for your reference\.\n|(?P<map>Here are summaries of some files present in my git repository\.\n)"
+    r"|(?P<chat>I have \*added these files to the chat\* so you can go ahead and edit them\.\n"
+    r"|I am not sharing any files that you can edit yet\.\s{0,9}\Z"
+    r"|Don't try and edit any existing code without asking me to add the files to the chat!\n)"
+)
+"""aider's messages with the files that ``--read`` names (conventions, mostly), with its map of the repository, and with the files
+of the chat as they are now."""
 
 _EXAMPLE = LazyPattern(
     r"Here(?:'s a running example of how to perform a task\b| is a demonstration of how to correctly accomplish this task\b)"
@@ -70,6 +76,7 @@ _CARRIED = (
     "The conversation history before this point was compacted into the following summary:",  # pi
     "The following is a summary of a branch that this conversation came back from:",
     "<state_snapshot>",  # Gemini CLI, Qwen Code
+    "I spoke to you previously about a number of things.\nI asked you",  # aider
 )
 """Begins the summary that a client made of what came before, and sends in the user's place. Cline's begins as somebody's
 may who brings one along ("Context summary:"), and counts as theirs."""
@@ -86,6 +93,12 @@ _WRITTEN = LazyPattern(
     r" are unsure how to proceed\.)\s{0,9}\Z"
     r"|Called the Read tool with the following input: \{[^\n]{0,4000}\}\s{0,9}\Z"
     r"|<path>[^<\n]{1,1000}</path>\n<type>(?:file|directory)</type>\n"
+    r"|I committed the changes with git hash [0-9a-f]{7,40} & commit msg: [^\n]{0,1000}\s{0,9}\Z"  # aider
+    r"|(?:I updated the files\.|I didn't see any properly formatted edits in your reply\?!|I edited the files myself\.)\s{0,9}\Z"
+    r"|I added these files to the chat: [^\n]{1,8000}\nLet me know if there are others we should add\.\s{0,9}\Z"
+    r"|I switched to a new code base\. Please don't consider the above files or try to edit them any longer\.\s{0,9}\Z"
+    r"|I did `git reset --hard HEAD~1` to discard the last edits\. Please wait for further instructions before"
+    r"|# \d{1,5} SEARCH/REPLACE blocks? failed to match!\n"
 )
 """What a client writes in the user's place without a tag of its own around it, and nobody types. Claude Science's own sessions
 mark its notices: "[System]" or "[Memory]" with other words behind it is a heading as anybody writes it."""
@@ -98,10 +111,11 @@ _SHELL = LazyPattern(
     rf"Ran `(?:(?!`\n).){{1,20000}}+`\n(?:```\n{_UP_TO_FENCE}|\(no output\))"  # pi
     r"(?:\n\n(?:\(command cancelled\)|Command exited with code -?\d{1,9}))?(?:\n\n\[Output truncated\.[^\n]{1,2000}\])?\s{0,9}\Z"
     rf"|I ran the following shell command:\n```sh\n{_UP_TO_FENCE}\n\nThis produced the following result:\n```\n{_UP_TO_FENCE}"
-    r"\s{0,9}\Z",
+    r"\s{0,9}\Z"
+    r"|I ran this command:\n\n[^\n]{1,4000}\n\nAnd got this output:\n",  # aider
     re.DOTALL,
 )
-"""All of a message about a command that the user ran beside the model: pi's, and that of Gemini CLI and Qwen Code."""
+"""All of a message about a command that the user ran beside the model: pi's, that of Gemini CLI and Qwen Code, aider's."""
 
 _SKILL = LazyPattern(
     r"Base directory for this skill: \S|This skill is served by MCP server \"|<skill>\s{0,9}<name>|<skill-context>"
@@ -109,11 +123,21 @@ _SKILL = LazyPattern(
 """Begins the text of a skill, which is loaded on purpose: Claude Code's, Codex's, Copilot CLI's."""
 
 _MAY_BE_WRITTEN = frozenset(
-    ("I r", *"Thi The Ano Bas Cav Sto Sub Ses Sys Use Unk Pre Pos Ran Sum Con Cal [Sy [Me [im".split())
+    (
+        "I r",
+        "I c",
+        "I u",
+        "I d",
+        "I e",
+        "I a",
+        "I s",
+        *(f"# {digit}" for digit in range(1, 10)),
+        *"Thi The Ano Bas Cav Sto Sub Ses Sys Use Unk Pre Pos Ran Sum Con Cal [Sy [Me [im".split(),
+    )
 )
 """First letters of what a client writes without a tag around it."""
 
-_MARKS, _FIRST = "<#[", _MAY_BE_WRITTEN | {"Her"}
+_MARKS, _FIRST = "<#[", _MAY_BE_WRITTEN | {"Her", "I h", "Don"}
 """First characters, and first letters, of a text that has to be looked at more closely."""
 
 _ATTACHED, _ATTACHED_END = "--- Content from referenced files ---", "--- End of content ---"
@@ -158,7 +182,7 @@ _BLANKS = LazyPattern(r"\s*")
 _BEGINNINGS = "<["
 """First characters of what a client writes."""
 
-_MAY_STAND = "<#TH"
+_MAY_STAND = "<#THID"
 """First characters of a block of instructions: of a tag, a document, `_SETUP`, `_FILES`."""
 
 REMINDER = "system-reminder"
@@ -181,8 +205,10 @@ def standing_words(text: str) -> tuple[int, tuple[str, ...]]:
     at = _after_blanks(text, 0)
     if _SETUP.match(text, at):
         return len(text), ("setup",)
-    if _FILES.match(text, at):
-        return len(text), ("read-only files",)
+    if files := _FILES.match(text, at):
+        return len(text), (
+            "repository map" if files["map"] else "chat files" if files["chat"] else "read-only files",
+        )
     if _EXAMPLE.match(text, at):
         task = text.find(_TASK, at)
         return (task + len(_TASK) if task >= 0 else len(text)), ("example",)

@@ -18,6 +18,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from autocompact.core.edit_blocks import BEGINS, bare, edit_blocks, is_path, search_texts
 from autocompact.core.messages import Message, Part, Text, ToolCall, ToolResult, decoded
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.spoken import RESULT, is_result
@@ -51,6 +52,12 @@ _HEADED = LazyPattern(
 _USAGE = LazyPattern(r"Tokens: [\d.,]+[kM]? sent\b")
 """What aider prints first behind a reply: no result, even where the reply ends with a command to run."""
 
+_REPORTS = LazyPattern(
+    r"I committed the changes with git hash [0-9a-f]{7,40} & commit msg: |I updated the files\.\s{0,9}\Z"
+    r"|(?P<failed># \d{1,5} SEARCH/REPLACE blocks? failed to match!\n)"
+)
+"""What aider says in the user's place of the edits in the reply before: blocks in its text, which are calls only then."""
+
 _NO_FILE = "n/a"
 
 _END = Message(seq=0, role="system", parts=())
@@ -70,12 +77,19 @@ def with_calls(messages: Iterable[Message]) -> Iterator[Message]:
     opened = ""
     pending = ""
     by_api = False
+    edits: tuple[ToolCall, ...] = ()
     for message, following in pairwise(chain(messages, (_END,))):
-        if pending and _is_answer(message):
+        if edits:
+            message = _edited(message, calls=edits)
+            edits = ()
+        elif pending and _is_answer(message):
             opened = _opened(message.text, opened)
             message = _result(message, call=pending)
         pending = ""
         by_api = by_api or bool(message.calls)
+        if message.role == "assistant" and not message.calls:
+            message = _editing(message, following)
+            edits = message.calls
         if message.role == "assistant" and not message.calls:
             answered = not by_api and _is_answer(following)
             prose, calls = _parsed(message.text, answered=answered, opened=opened)
@@ -83,6 +97,34 @@ def with_calls(messages: Iterable[Message]) -> Iterator[Message]:
                 message = _calling(message, prose=prose, calls=calls)
                 pending = message.calls[-1].id
         yield message
+
+
+def _editing(message: Message, following: Message) -> Message:
+    """``message`` with a call for each edit in its text, where ``following`` says what came of them."""
+    if BEGINS not in message.text or following.role != "user" or not _REPORTS.match(following.text):
+        return message
+    prose, blocks = edit_blocks(message.text.split("\n"))
+    if not blocks or not all(is_path(path) for path, _, _ in blocks):
+        return message
+    calls: list[_Call] = [
+        ("edit", {"file_path": path, "old_string": old, "new_string": new}) for path, old, new in blocks
+    ]
+    return _calling(message, prose="\n".join(prose).strip(), calls=calls)
+
+
+def _edited(message: Message, *, calls: Iterable[ToolCall]) -> Message:
+    """What came of edits, as their results: those that did not match the file failed, the others were made."""
+    failed: set[str] = set()
+    if (report := _REPORTS.match(message.text)) and report["failed"]:
+        failed = {bare(text) for text in search_texts(message.text.split("\n"))}
+    said = message.text.partition("\n")[0]
+    parts = tuple(
+        ToolResult(
+            call_id=call.id, text=said, is_error=bare(str(decoded(call.arguments)["old_string"])) in failed
+        )
+        for call in calls
+    )
+    return replace(message, role="tool", parts=parts, raw=None)
 
 
 def _is_answer(message: Message) -> bool:

@@ -10,12 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-_SEARCH = re.compile(r"<{5,9} SEARCH>?\s*$")
-_DIVIDER = re.compile(r"={5,9}\s*$")
-_REPLACE = re.compile(r">{5,9} REPLACE\s*$")
-_TICKS = re.compile(r"\s*(?P<mark>`{3,}|~{3,})(?P<info>.*)")
-_TAG = re.compile(r"<(?P<name>source|code|pre|codeblock|sourcecode)>\w*\s*$")
-"""The fences that aider uses where the files hold back ticks themselves."""
+from autocompact.core.edit_blocks import TAG, TICKS, edit_blocks, is_fence, named, normal_path
 
 _LONG_TICKS = "````"
 
@@ -24,8 +19,6 @@ _PATCHED = re.compile(r"\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$")
 _DIFFED = re.compile(r"\+\+\+ (?:b/)?(?P<path>\S[^\t]*)")
 _HEAD = 5
 """Lines of a diff before its first hunk, with those of git."""
-
-_LIKE_PATH = re.compile(r"[^\s<>|?*\"]*[/\\.][^\s<>|?*\"]*$|[A-Z]\w*file$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +43,6 @@ class Edit:
         return self.files or (self.path,)
 
 
-def normal_path(path: str) -> str:
-    """A path in one spelling: aider prints that of the system, models write slashes, Markdown's editors mark underscores."""
-    return path.strip().replace(".\\_", "._").replace("\\", "/").removeprefix("./")
-
-
 def find_edits(lines: Sequence[str], *, reported: Collection[str]) -> tuple[list[str], list[Edit]]:
     """The lines of a reply without its edits, and the edits; a half block stays.
 
@@ -62,98 +50,10 @@ def find_edits(lines: Sequence[str], *, reported: Collection[str]) -> tuple[list
         lines: the reply.
         reported: the files, in the spelling of `normal_path`, of which aider said that it edited them or would have.
     """
-    kept, edits = _searched(lines)
-    if edits or not reported:
-        return kept, edits
+    kept, blocks = edit_blocks(lines)
+    if blocks or not reported:
+        return kept, [Edit(path=path, old=old, new=new) for path, old, new in blocks]
     return _fenced(lines, reported=reported)
-
-
-def _searched(lines: Sequence[str]) -> tuple[list[str], list[Edit]]:
-    """The blocks that say what to search for and what to put there."""
-    kept: list[str] = []
-    edits: list[Edit] = []
-    last = max((at for at, line in enumerate(lines) if _REPLACE.match(line)), default=-1)
-    at = 0
-    path = ""
-    while at < len(lines):
-        begins = at < last and _SEARCH.match(lines[at])
-        heading = _heading(kept) if begins else ("", 0)
-        path = heading[0] or path
-        block = block_at(lines, at) if begins and path else None
-        if block is None:
-            kept.append(lines[at])
-            at += 1
-            continue
-        old, new, at = block
-        edits.append(Edit(path=path, old=old, new=new))
-        del kept[len(kept) - heading[1] :]
-        while at < len(lines) and not lines[at].strip() and _SEARCH.match(_next_words(lines, at)):
-            at += 1
-        if at < len(lines) and _SEARCH.match(lines[at]):
-            continue  # another edit of the same file, in the same fence
-        at += at < len(lines) and _is_fence(lines[at])
-    return kept, edits
-
-
-def _next_words(lines: Sequence[str], at: int) -> str:
-    """The next line that is not blank, looked for a little way only."""
-    return next((line for line in lines[at : at + 4] if line.strip()), "")
-
-
-def _heading(kept: Sequence[str]) -> tuple[str, int]:
-    """The file that an edit block is for, and how many lines say so: it stands before the fence, or first in it."""
-    blanks = next((at for at, line in enumerate(reversed(kept)) if line.strip()), len(kept))
-    above = [*reversed(kept[: len(kept) - blanks][-3:])]
-    fence = _TICKS.match(above[0]) if above else None
-    if fence and _LIKE_PATH.match(path := _named(fence["info"].rpartition(" ")[2])):
-        return path, blanks + 1
-    if len(above) > 1 and _is_fence(above[0]) and (path := _named(above[1])):
-        return path, blanks + 2
-    if len(above) > 2 and _is_fence(above[0]) and not above[1].strip() and (path := _named(above[2])):
-        return path, blanks + 3
-    if len(above) > 1 and _is_fence(above[1]) and (path := _named(above[0])):
-        return path, blanks + 2
-    return "", 0
-
-
-def _named(line: str) -> str:
-    """The file that a line names, without the marks around it; "" for a fence."""
-    if _is_fence(line):
-        return ""
-    return normal_path(line.strip().strip("#").strip().strip("`*").rstrip(":").strip("`* "))
-
-
-def _is_fence(line: str) -> bool:
-    return bool(_TICKS.match(line) or _TAG.match(line) or line.startswith("</"))
-
-
-def block_at(lines: Sequence[str], at: int) -> tuple[str, str, int] | None:
-    """Old text, new text, and where the block that begins at ``at`` has ended; None if it does not end."""
-    divider = _next(_DIVIDER, lines, at=at + 1)
-    end = _next(_REPLACE, lines, at=divider + 1) if divider else 0
-    if not end:
-        return None
-    return "\n".join(lines[at + 1 : divider]), "\n".join(lines[divider + 1 : end]), end + 1
-
-
-def search_texts(lines: Sequence[str]) -> Iterator[str]:
-    """What each block among ``lines`` searches for."""
-    at = 0
-    while at < len(lines):
-        block = block_at(lines, at) if _SEARCH.match(lines[at]) else None
-        if block:
-            yield block[0]
-        at = block[2] if block else at + 1
-
-
-def _next(mark: re.Pattern[str], lines: Sequence[str], *, at: int) -> int:
-    """Line of the next mark; 0 if another block begins before it, or there is none."""
-    for place in range(at, len(lines)):
-        if mark.match(lines[place]):
-            return place
-        if _SEARCH.match(lines[place]):
-            break
-    return 0
 
 
 def _fenced(lines: Sequence[str], *, reported: Collection[str]) -> tuple[list[str], list[Edit]]:
@@ -164,7 +64,7 @@ def _fenced(lines: Sequence[str], *, reported: Collection[str]) -> tuple[list[st
     at = 0
     while at < len(lines):
         end = _fence_end(lines, at)
-        if not end and _is_fence(lines[at]) and _name_of(kept, ())[0] in reported:
+        if not end and is_fence(lines[at]) and _name_of(kept, ())[0] in reported:
             end = len(lines)  # the reply was cut off, and aider wrote what there is
         if not end:
             kept.append(lines[at])
@@ -196,7 +96,7 @@ def with_ticks(lines: Sequence[str]) -> list[str]:
     at = 0
     while at < len(kept):
         end = _fence_end(kept, at)
-        if end and _TAG.match(kept[at]):
+        if end and TAG.match(kept[at]):
             kept[at] = kept[end] = _LONG_TICKS
         at = max(at, end) + 1
     return kept
@@ -204,11 +104,11 @@ def with_ticks(lines: Sequence[str]) -> list[str]:
 
 def _fence_end(lines: Sequence[str], at: int) -> int:
     """The line that closes the block which opens at ``at``; 0 if none opens there, or it is never closed."""
-    tag = _TAG.match(lines[at])
+    tag = TAG.match(lines[at])
     if tag or lines[at].startswith(_PATCH_BEGINS):
         closing = f"</{tag['name']}>" if tag else _PATCH_ENDS
         return next((end for end in range(at + 1, len(lines)) if lines[end].strip() == closing), 0)
-    if not (ticks := _TICKS.match(lines[at])):
+    if not (ticks := TICKS.match(lines[at])):
         return 0
     mark = ticks["mark"]
     return next((end for end in range(at + 1, len(lines)) if lines[end].lstrip().startswith(mark)), 0)
@@ -218,7 +118,7 @@ def _name_of(kept: Sequence[str], inside: Sequence[str]) -> tuple[str, int]:
     """The file above a block, and how many lines say so; "" for a diff, which names its own."""
     if not kept or any(line.startswith(("+++ ", _PATCH_BEGINS)) for line in inside[:_HEAD]):
         return "", 0
-    return (_named(kept[-1]), 1) if kept[-1].strip() else (_named("".join(kept[-2:])), 2)
+    return (named(kept[-1]), 1) if kept[-1].strip() else (named("".join(kept[-2:])), 2)
 
 
 def _in_block(path: str, inside: Sequence[str], *, reported: Collection[str]) -> Iterator[Edit]:

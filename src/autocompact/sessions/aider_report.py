@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from autocompact.sessions.aider_edits import normal_path, search_texts
+from autocompact.core.edit_blocks import bare, normal_path, search_texts
 
 _APPLIED = re.compile(r"Applied edit to (.+)$")
 _SKIPPED = re.compile(r"(?:Skipping edits to|Did not apply edit to) (.+?)(?: \(--dry-run\))?$")
@@ -90,7 +90,7 @@ def read_report(lines: Sequence[str]) -> Report:
     """Read what aider printed, without the marks before its lines."""
     report = Report()
     failed = next((at for at, line in enumerate(lines) if _FAILED.match(line)), len(lines))
-    report.failed = {_bare(text) for text in search_texts(lines[failed:])}
+    report.failed = {bare(text) for text in search_texts(lines[failed:])}
     for at, line in enumerate(lines):
         if applied := _APPLIED.match(line):
             report.applied.add(normal_path(applied[1]))
@@ -107,12 +107,7 @@ def read_report(lines: Sequence[str]) -> Report:
 
 def did_fail(report: Report, text: str) -> bool:
     """True if a block that searches for ``text`` did not match."""
-    return _bare(text) in report.failed
-
-
-def _bare(text: str) -> str:
-    """A text without the blanks at the ends of its lines, which editors of Markdown take away."""
-    return "\n".join(line.strip() for line in text.strip().split("\n"))
+    return bare(text) in report.failed
 
 
 def _agreed(line: str) -> bool:
