@@ -257,32 +257,12 @@ def test_the_files_that_aider_resends_for_reference_are_instructions_and_no_requ
 
 
 @pytest.mark.parametrize(
-    "text, name",
-    [
-        (
-            "Here are summaries of some files present in my git repository.\nDo not propose changes.\n\na.py:\n⋮",
-            "repository map",
-        ),
-        (
-            "I have *added these files to the chat* so you can go ahead and edit them.\n\na.py\n```\nx\n```\n",
-            "chat files",
-        ),
-        ("I am not sharing any files that you can edit yet.", "chat files"),
-        (
-            "Don't try and edit any existing code without asking me to add the files to the chat!\nTell me.\n",
-            "chat files",
-        ),
-    ],
-)
-def test_the_files_that_aider_sends_with_each_request_are_no_request(text: str, name: str) -> None:
-    assert standing_words(text) == (len(text), (name,))
-    assert not is_spoken(text)
-    assert is_spoken(text[:20] + " mend it")
-
-
-@pytest.mark.parametrize(
     "text",
     [
+        "Here are summaries of some files present in my git repository.\nDo not propose changes.\n\na.py:\n⋮",
+        "I have *added these files to the chat* so you can go ahead and edit them.\n\na.py\n```\nx\n```\n",
+        "I am not sharing any files that you can edit yet.",
+        "Don't try and edit any existing code without asking me to add the files to the chat!\nTell me.\n",
         "I committed the changes with git hash 5eb50b4 & commit msg: fix: the seal",
         "I updated the files.",
         "I edited the files myself.",

@@ -213,6 +213,17 @@ def test_comments_in_the_code_that_aider_watches_are_the_request(tmp_path: Path)
     assert requests(read(tmp_path, intro)) == [intro.replace("#### ", "")]
 
 
+def test_what_aider_tells_of_its_own_use_is_left_out(tmp_path: Path) -> None:
+    session = read(
+        tmp_path,
+        "#### go",
+        "> Retrying in 0.5 seconds...\n> model-x is down",
+        "#### go",
+        "> ^C again to exit",
+    )
+    assert [message.text for message in session.messages] == ["go", "model-x is down", "go"]
+
+
 def test_a_request_that_is_made_twice_stays_twice(tmp_path: Path) -> None:
     session = read(
         tmp_path, "#### /ask go on", "#### go on", "Yes.", "#### go on", "Yes.", "#### go on", "No."
@@ -302,7 +313,7 @@ def test_a_history_that_an_editor_of_markdown_went_over_is_read_alike(tmp_path: 
         encoding="utf-8",
     )
     session = read_session(path)
-    assert requests(session) == ["the pump leaks:\n\n\n\nat the seal", "mend it", "and now?", "go on"]
+    assert requests(session) == ["the pump leaks:\n\nat the seal", "mend it", "and now?", "go on"]
     assert calls(session) == [("edit", EDIT | {"file_path": "src/._pump.py"})]
     assert reply(session).text == "So:\n\n#### A heading\n\n> a quotation"
     assert session.messages[-1].text.endswith("#### no words of the user")

@@ -37,14 +37,8 @@ _DOCUMENT = LazyPattern(r"# (?:AGENTS|CLAUDE|GEMINI|QWEN)\.md\b[^\n]{0,300}\s+<(
 _SETUP = LazyPattern(r"This is (?:the )?[A-Z][\w ]{1,40}\. We are setting up the context for our chat\.")
 """The first message of Gemini CLI and Qwen Code: date, system and folders."""
 
-_FILES = LazyPattern(
-    r"Here are some READ ONLY files, provided for your reference\.\n|(?P<map>Here are summaries of some files present in my git repository\.\n)"
-    r"|(?P<chat>I have \*added these files to the chat\* so you can go ahead and edit them\.\n"
-    r"|I am not sharing any files that you can edit yet\.\s{0,9}\Z"
-    r"|Don't try and edit any existing code without asking me to add the files to the chat!\n)"
-)
-"""aider's messages with the files that ``--read`` names (conventions, mostly), with its map of the repository, and with the files
-of the chat as they are now."""
+_FILES = LazyPattern(r"Here are some READ ONLY files, provided for your reference\.\n")
+"""aider's message with the files that ``--read`` names: conventions, mostly."""
 
 _EXAMPLE = LazyPattern(
     r"Here(?:'s a running example of how to perform a task\b| is a demonstration of how to correctly accomplish this task\b)"
@@ -99,6 +93,10 @@ _WRITTEN = LazyPattern(
     r"|I switched to a new code base\. Please don't consider the above files or try to edit them any longer\.\s{0,9}\Z"
     r"|I did `git reset --hard HEAD~1` to discard the last edits\. Please wait for further instructions before"
     r"|# \d{1,5} SEARCH/REPLACE blocks? failed to match!\n"
+    r"|Here are summaries of some files present in my git repository\.\n"
+    r"|I have \*added these files to the chat\* so you can go ahead and edit them\.\n"
+    r"|I am not sharing any files that you can edit yet\.\s{0,9}\Z"
+    r"|Don't try and edit any existing code without asking me to add the files to the chat!\n"
 )
 """What a client writes in the user's place without a tag of its own around it, and nobody types. Claude Science's own sessions
 mark its notices: "[System]" or "[Memory]" with other words behind it is a heading as anybody writes it."""
@@ -124,20 +122,14 @@ _SKILL = LazyPattern(
 
 _MAY_BE_WRITTEN = frozenset(
     (
-        "I r",
-        "I c",
-        "I u",
-        "I d",
-        "I e",
-        "I a",
-        "I s",
+        *(f"I {letter}" for letter in "acdehrsu"),
         *(f"# {digit}" for digit in range(1, 10)),
-        *"Thi The Ano Bas Cav Sto Sub Ses Sys Use Unk Pre Pos Ran Sum Con Cal [Sy [Me [im".split(),
+        *"Thi The Ano Bas Cav Sto Sub Ses Sys Use Unk Pre Pos Ran Sum Con Cal Her Don [Sy [Me [im".split(),
     )
 )
 """First letters of what a client writes without a tag around it."""
 
-_MARKS, _FIRST = "<#[", _MAY_BE_WRITTEN | {"Her", "I h", "Don"}
+_MARKS, _FIRST = "<#[", _MAY_BE_WRITTEN
 """First characters, and first letters, of a text that has to be looked at more closely."""
 
 _ATTACHED, _ATTACHED_END = "--- Content from referenced files ---", "--- End of content ---"
@@ -182,7 +174,7 @@ _BLANKS = LazyPattern(r"\s*")
 _BEGINNINGS = "<["
 """First characters of what a client writes."""
 
-_MAY_STAND = "<#THID"
+_MAY_STAND = "<#TH"
 """First characters of a block of instructions: of a tag, a document, `_SETUP`, `_FILES`."""
 
 REMINDER = "system-reminder"
@@ -205,10 +197,8 @@ def standing_words(text: str) -> tuple[int, tuple[str, ...]]:
     at = _after_blanks(text, 0)
     if _SETUP.match(text, at):
         return len(text), ("setup",)
-    if files := _FILES.match(text, at):
-        return len(text), (
-            "repository map" if files["map"] else "chat files" if files["chat"] else "read-only files",
-        )
+    if _FILES.match(text, at):
+        return len(text), ("read-only files",)
     if _EXAMPLE.match(text, at):
         task = text.find(_TASK, at)
         return (task + len(_TASK) if task >= 0 else len(text)), ("example",)

@@ -31,6 +31,14 @@ _COMMAND = re.compile(r"/(?!(?:ask|code|architect|context)\s+\S)\w[\w-]*(?:\s|$)
 _LEAVES = re.compile(r"(?:exit|quit|q|ls|clear|cls|aider(?: -.*)?)$")
 """What is typed to aider as if to a shell."""
 _REQUEST = re.compile(r"/(?:ask|code|architect|context)\s+")
+_ADVICE = re.compile(
+    r"(?:You can use /undo to undo|Use /help <question>|Use `/help <question>`|https://aider\.chat/|You can skip this check with"
+    r"|Update git (?:name|email) with:|See https://aider\.chat/|For more info, see: https://aider\.chat/|The repo map has been refreshed"
+    r"|Initial repo scan can be slow|Note: in-chat filenames are always relative|Cost estimates may be inaccurate"
+    r"|VSCode terminal detected|Multiline mode: |\^C (?:again to exit|KeyboardInterrupt)|Retrying in [\d.]+ seconds)"
+)
+"""Lines in which aider tells how to use it: nothing of the work."""
+
 _HELP, _DOCUMENTS = "# Question: ", "\n# Relevant docs:"
 """Begins what aider hands on of a question about itself, and what it puts behind it."""
 _WATCHED = re.compile(
@@ -116,7 +124,7 @@ class _Reader:
 
     def _printed(self, block: Block) -> None:
         self.model = next(iter(_MODEL.findall("\n".join(block.words))), self.model)
-        if text := "\n".join(block.words).strip():
+        if text := "\n".join(line for line in block.words if not _ADVICE.match(line)).strip():
             self.log.add("user", [Text(text=text)], line=block.line, synthetic=True, time=self._time)
         for event in read_report(block.words).events:
             match event:

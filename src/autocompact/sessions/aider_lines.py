@@ -31,7 +31,9 @@ class Block:
     def words(self) -> list[str]:
         """The lines without the marks before them and the blanks behind."""
         mark = {"typed": "####", "printed": ">"}.get(self.kind, "")
-        return [line.removeprefix(mark).removeprefix(" ").rstrip() for line in self.lines]
+        # what has no mark in a text that was typed is a blank line of an editor's
+        own = [line for line in self.lines if self.kind != "typed" or line.startswith(mark)]
+        return [line.removeprefix(mark).removeprefix(" ").rstrip() for line in own]
 
 
 def is_start(line: str) -> bool:
