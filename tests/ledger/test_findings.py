@@ -28,6 +28,7 @@ def _best(*texts: str) -> str:
         "I chose `retry_limit` 5 instead of a queue, since the queue must not know about networks.",
         "Der Upload scheitert, weil `Uploader.send` den Socket vor dem letzten Paket schließt.",
         "L'envoi échoue à cause de `Uploader.send`, qui ferme la connexion trop tôt.",
+        "Yükleme başarısız, çünkü `Uploader.send` soketi son paketten önce kapatıyor.",
         "上传失败的原因是 `Uploader.send` 过早关闭了连接。",
     ],
 )

@@ -5,7 +5,7 @@ in plain sentences, and nobody can say it better afterwards. So the account of a
 sentences. What makes one worth its tokens: it gives a cause, a result, a contrast or a decision; it names things; it closes
 a turn; it is recent; and nothing later says the same. Announcements ("Let me check ...") say nothing that lasts.
 
-The words that mark a cause, a result and so on are listed for the languages of `autocompact.core.language`.
+The words that mark a cause, a result and so on are listed for the languages of `autocompact.core.language`, and for Turkish.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _CUES: tuple[LazyPattern, ...] = tuple(
         # cause and reason
         r"\b(?:because|since|due to|caused by|root cause|the (?:real |actual |underlying )?(?:cause|reason|issue|problem|bug|culprit)"
         r"|why\b|so that|therefore|hence|that's how|which means|this means|as a result|comes? from|weil|wegen|denn|deshalb|Ursache|Grund"
-        r"|parce que|à cause|car\b|la cause|la raison|porque|debido|la causa|el motivo|perché|motivo|a causa|поэтому|потому|причин)"
+        r"|parce que|à cause|car\b|la cause|la raison|porque|debido|la causa|el motivo|perché|motivo|a causa|поэтому|потому|причин|çünkü|neden[ıi]|sebebi|yüzünden|dolayı|böylece)"
         r"|因为|原因|所以|由于|ため|原因|ので|理由|때문|원인",
         # decision and approach
         r"\b(?:decid\w+|decision|chose[n]?|opt(?:ed|ing) for|go(?:ing)? with|instead of|rather than|trade-?off|approach|strategy|recommend\w*"
         r"|the fix|fix(?:ed)? (?:is|by|was)|solution|agreed|prefer\w*|by design|intentional\w*|entschied\w+|Entscheidung|stattdessen|Lösung"
-        r"|décid\w+|choisi\w*|plutôt|decid\w+|eleg\w+|en lugar|scelt\w+|invece|решил\w*|вместо)\b|决定|选择|而不是|方案|決定|代わり|方針|결정|대신",
+        r"|décid\w+|choisi\w*|plutôt|decid\w+|eleg\w+|en lugar|scelt\w+|invece|решил\w*|вместо|karar\w*|yerine|tercih\w*|çözüm\w*|öneri\w*)\b|决定|选择|而不是|方案|決定|代わり|方針|결정|대신",
         # what failed, what is not so
         r"\b(?:but|however|although|except|fail(?:s|ed|ing|ure)?|doesn't|don't|didn't|won't|can't|cannot|isn't|wasn't|aren't|weren't|never|no longer"
         r"|not (?:yet|the|a|because|in|on)|missing|wrong|broken|stale|unable|rejected|reverted|nicht|kein\w*|fehl\w+|aber|jedoch|schlug"
-        r"|échou\w+|mais|pas\b|pero|fall[óoa]\w*|non\b|ma\b|но\b|не\b)|但|不是|失败|没有|しかし|失敗|ない|실패|하지만|않",
+        r"|échou\w+|mais|pas\b|pero|fall[óoa]\w*|non\b|ma\b|но\b|не\b|ama\b|ancak|fakat|değil|başarısız\w*|hata\w*|eksik\w*|bozuk|reddedil\w*)|但|不是|失败|没有|しかし|失敗|ない|실패|하지만|않",
         # what was found, verified, done
         r"\b(?:found|turns out|confirm\w*|verif\w+|reproduc\w*|shows? that|means that|actually|now (?:works?|passes|returns?|uses?|shows?)"
         r"|all (?:\d+ )?tests|pass(?:es|ed|ing)?|succe\w+|created|merged|committed|pushed|removed|added|renamed|implemented|fixed|updated"
-        r"|gefunden|bestätigt|bestanden|erstellt|trouvé|confirmé|créé|encontr\w+|confirmad\w+|cread\w+|trovat\w+|нашёл|подтвержд\w+)\b"
+        r"|gefunden|bestätigt|bestanden|erstellt|trouvé|confirmé|créé|encontr\w+|confirmad\w+|cread\w+|trovat\w+|нашёл|подтвержд\w+|bulun\w+|doğrula\w+|geçti|geçiyor|oluşturul\w+|eklendi|düzeltil\w+|birleştir\w+|kanıtla\w+)\b"
         r"|发现|确认|通过|已经|见つ|確認|成功|찾|확인|통과",
         # what must hold, what is left
         r"\b(?:must|should|need(?:s|ed)? to|require[sd]?|only (?:if|when|the)|always|remaining|still|pending|todo|next step|left to|blocked|waiting"
-        r"|open question|muss|müssen|soll\w*|noch|offen|doit|reste|encore|debe\w*|falta|todavía|deve|ancora|нужно|осталось)\b|必须|需要|还|まだ|必要|아직|해야",
+        r"|open question|muss|müssen|soll\w*|noch|offen|doit|reste|encore|debe\w*|falta|todavía|deve|ancora|нужно|осталось|gerek\w*|zorunda|kalan\w*|henüz|hâlâ|bekliyor)\b|必须|需要|还|まだ|必要|아직|해야",
     )
 )
 _OUTLASTING = _CUES[:-1]
