@@ -10,7 +10,7 @@ import pytest
 
 from autocompact import MODES, AutocompactError, Compactor, MemoryStore, Message, SqliteStore
 from autocompact.core.messages import Text
-from autocompact.errors import InvalidInput
+from autocompact.errors import InvalidInput, StoreUnavailable
 from autocompact.gateway.config import Config
 from tests.engine.support import TalkingModel
 
@@ -133,6 +133,29 @@ async def test_a_closed_compactor_says_so_whatever_is_asked(tmp_path: Path, kind
     assert not result.success
     assert "was closed" in result.message
     await shared.aclose()  # twice is once
+
+
+@pytest.mark.parametrize("fails", ["store", "model"])
+async def test_what_cannot_be_closed_keeps_nothing_else_open(fails: str) -> None:
+    """A store that failed left the connections of the models open."""
+    closed: list[str] = []
+
+    async def close(name: str) -> None:
+        closed.append(name)
+        if name == fails:
+            raise StoreUnavailable("the disk is gone")
+
+    class Store(MemoryStore):
+        async def aclose(self) -> None:
+            await close("store")
+
+    class Model(TalkingModel):
+        async def aclose(self) -> None:
+            await close("model")
+
+    with pytest.raises(StoreUnavailable):
+        await Compactor(Store(), model=Model(), summary_model=Model(), window=8_000).aclose()
+    assert closed == ["store", "model", "model"]
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that exists and cannot be read")

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -191,10 +192,11 @@ class Shared:
             task.cancel()
         # before the store is closed, into which they may still be writing
         await asyncio.gather(*running, return_exceptions=True)
-        await self.store.aclose()
-        for model in (self.model, self._summary_model):
-            if model is not None:
-                await model.aclose()
+        # one that cannot be closed keeps none of the others open
+        async with AsyncExitStack() as closing:
+            for each in (self._summary_model, self.model, self.store):
+                if each is not None:
+                    closing.push_async_callback(each.aclose)
 
     async def __aenter__(self) -> Self:
         return self

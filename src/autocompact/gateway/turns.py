@@ -7,7 +7,7 @@ import logging
 import re
 import shlex
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -404,11 +404,11 @@ class Turns:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        if self._workers is not None:
-            await self._workers.aclose()
-        await self._store.aclose()
-        if self._summaries is not None:
-            await self._summaries.aclose()
+        # the last one first, and each whatever became of the others: what waits is written when the store is closed
+        async with AsyncExitStack() as closing:
+            for each in (self._summaries, self._store, self._workers):
+                if each is not None:
+                    closing.push_async_callback(each.aclose)
 
 
 class _Settled:

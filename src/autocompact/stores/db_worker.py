@@ -109,8 +109,10 @@ class DbWorker:
         """Finish what was asked, then close the connection and end the thread."""
         if not self._closed:
             self._closed = True
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
-            self._thread.shutdown(wait=False)
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+            finally:
+                self._thread.shutdown(wait=False)
 
     def _close(self) -> None:
         with self._errors():

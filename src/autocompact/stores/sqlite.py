@@ -85,8 +85,10 @@ class SqliteStore(TableStore[Connection]):
 
     async def aclose(self) -> None:
         """See `Store.aclose`."""
-        await self._reader.aclose()
-        await self._writer.aclose()
+        try:
+            await self._reader.aclose()
+        finally:
+            await self._writer.aclose()
 
     def _open(self) -> Connection:
         connection = open_writer(self.path, busy_seconds=self._busy_seconds)
