@@ -330,6 +330,7 @@ def _found(exchange: Exchange) -> tuple[Endpoint, str]:
     if not matching:
         message = f"there is nothing at {exchange.path!r}: see /autocompact/openapi.json"
         raise Refused(Refusal(status=404, message=message))
+    # our server leaves the body of its answer out
     method = "GET" if exchange.method == "HEAD" else exchange.method
     for endpoint, id in matching:
         if endpoint.method == method:

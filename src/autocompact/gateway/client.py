@@ -54,6 +54,7 @@ class Client:
         if not self._is_whole:
             raise ClientGone
         pieces, self._pieces = self._pieces, []
+        # one piece joined would be copied: most bodies come in one
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def when_gone(self, leave: Callable[[], None]) -> None:

@@ -45,6 +45,8 @@ LEAST_ROOM = 100
 """Tokens that must be left in the window for a result."""
 
 _FRAME_TOKENS = 16
+"""Of a result beside its text: the message that it stands in."""
+
 _CUT = "\n[cut: the context has no room for more]"
 _NO_ROOM = "Error: the context has no room for more results: go on with what you know."
 _LAST = "\n[the last search of this turn: go on with what you know]"

@@ -59,6 +59,7 @@ _ANTHROPIC_ERROR = {
 _OWN_REFUSALS = (400, 401, 403, 404, 413, 502, 503)
 """What a client below ``/v1`` may hear from the gateway itself, as from a provider: both use the API's own format."""
 
+# so that what tries the API by this document (schemathesis) asks for conversations that there are
 _LINKS = {
     endpoint.name: {
         "operationId": endpoint.name,
@@ -113,6 +114,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         responses["200"]["links"] = _LINKS
     if endpoint.answer is Ready:
         responses["503"] = {"description": "Not ready", "content": _content(endpoint)}
+    # any head may be unclear, and any host one that the gateway is not known by
     own = {400, 403, *endpoint.refusals, *(() if endpoint.open else (401, 500, 503))}
     responses |= {str(status): _refusal(status) for status in sorted(own) if str(status) not in responses}
     operation: dict[str, Any] = {

@@ -70,8 +70,10 @@ def configuration(gateway: Gateway, *, page: Application | None = None) -> uvico
         access_log=False,
         log_config=None,
         lifespan="on",
+        # the provider's own go through, and stand alone
         server_header=False,
         date_header=False,
+        # nobody's word is taken for where a client is
         proxy_headers=False,
         ws="none" if page is None else "auto",
         timeout_keep_alive=math.ceil(limits.idle_seconds),

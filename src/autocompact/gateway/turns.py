@@ -48,6 +48,8 @@ _ONE_HOUR = re.compile(rb'"ttl"\s*:\s*"1h"')
 
 _MOST_REFUSED = 64
 _GATHER_SECONDS = 0.05
+"""For which appends gather into one transaction: the thread that writes takes turns with the one that serves."""
+
 _BEGUN_SECONDS = 0.05
 """That the first request of a conversation waits for its storage in a file, which has one writer."""
 

@@ -527,6 +527,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _check_same(held: Sequence[Message], coming: Sequence[Message], *, name: str) -> None:
     """Check that one of the two continues the other."""
+    # the longer one goes on where the other ends: what is new on either side is no difference
     for old, new in zip(held, coming, strict=False):
         if old != new:
             raise InvalidInput(
@@ -542,6 +543,7 @@ def _marks(log: Sequence[Message], active: Compaction | None) -> dict[int, Mark]
         kept = {*active.keep, *active.standing_whole, *(message.seq for message in _prompt(log))}
         marks |= {seq: "summarised" for seq in range(1, active.through_seq + 1) if seq not in kept}
         marks |= {mask.seq: "masked" for mask in active.masks if mask.seq not in marks}
+    # last: what an edit replaced is told as that, whether it was folded or not
     for message in log:
         if message.replaces is not None:
             marks |= dict.fromkeys(range(message.replaces, message.seq), "replaced")

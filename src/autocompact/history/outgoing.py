@@ -47,4 +47,5 @@ def valid(messages: Iterable[Message]) -> list[Message]:
 def _lines(archive: Archive) -> Iterator[bytes]:
     exported = export_messages(valid(archive.messages), dialect="openai_chat")
     for message in exported.messages:
+        # one message a line, whatever breaks the client wrote into its JSON
         yield (msgspec.json.format(message, indent=-1) if b"\n" in message else message) + b"\n"

@@ -149,6 +149,7 @@ def ranked(candidates: Sequence[Candidate], *, preferred: Filters) -> list[Candi
                 latest[one.hit.key.conversation, path] = one
     scored: list[Candidate] = []
     for one in candidates:
+        # by its first file: a call that touches several is about that one
         newer = next((latest[one.hit.key.conversation, path] for path in _paths(one)), one)
         # a call and its own output are one version of the file, not two
         outdated = newer if newer.hit.seq > one.hit.seq and newer.call != one.call else None

@@ -128,6 +128,7 @@ def queue_of(work: Work, connector: PsycopgConnector) -> App:
     app = App(connector=connector)
     # nothing but what was raised on purpose can be of use a second time
     retry = _Retry(
+        # the queue counts those that follow the first
         max_attempts=MOST_ATTEMPTS - 1,
         exponential_wait=_FIRST_WAIT_SECONDS,
         retry_exceptions={AutocompactError},

@@ -131,6 +131,7 @@ async def _defer_all(app: App) -> None:
         if job.cron:
             task = app.configure_task(job.task, queue=job.task, lock=job.task, queueing_lock=job.task)
             try:
+                # no time of its own: what is due by now is looked up when it runs
                 await task.defer_async(timestamp=0)
             except AlreadyEnqueued:
                 continue

@@ -74,6 +74,7 @@ async def install(url: ServerUrl, *, post: bool | None = None) -> Sequence[str]:
 
 
 async def _install(connection: psycopg.AsyncConnection, *, post: bool | None) -> Sequence[str]:
+    # more than we know of a newer program has run, which suits us: see `pre`
     if await _done(connection) >= (names := migrations()).keys() and not await _are_astray(connection):
         return ()
     # looked at once more behind it: two workers may have started at once

@@ -77,6 +77,7 @@ def client_of(command: Sequence[str]) -> tuple[Client, int] | None:
 
 
 def _plain(program: str) -> str:
+    # a path of Windows too, whatever system reads it
     return _SUFFIXES.sub("", PurePath(program.replace("\\", "/")).name.lower())
 
 

@@ -315,6 +315,7 @@ def _within_window(options: Options, budget: Budget, *, model: str) -> Options:
 
 def _goal(options: Options, before: Context, *, log: Transcript, budget: Budget, limit: int) -> Goal:
     room = limit - _fixed(options, before, log=log)
+    # what a cut of the request frees goes to tail and summary; cut, it stands within the summary
     last, cut = _last_request(options, before, log=log, room=room)
     tail, summary = _sizes(
         options, before, window=budget.window, room=max(0, room + (last - cut if cut else 0))

@@ -218,6 +218,7 @@ def _repeats(outputs: Iterable[_Output], cwd: str) -> tuple[Repeat, ...]:
     for output in outputs:
         if output.action.verb == "read" and len(output.action.files) == 1:
             reads.setdefault(output.action.files[0][0], []).append(output)
+        # a file that is read twice is told as that, though it came back the same
         elif output.tokens >= SAME_TOKENS:
             same.setdefault(output.text, []).append(output)
     found = [

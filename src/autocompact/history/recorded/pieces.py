@@ -57,6 +57,7 @@ def weighed(messages: Iterable[Message], counter: Counter) -> list[Weighed]:
     messages = list(messages)
     calls = {pair.result: pair.call for pair in pairs(messages)}
     redactor = Redactor()
+    # all of them first: what makes a value a secret may be said only after it
     redactor.learn(messages)
     starts = list(accumulate((len(message.parts) for message in messages), initial=0))
     return [
