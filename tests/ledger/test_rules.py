@@ -67,6 +67,8 @@ Toutes les fonctions doivent avoir des tests.""",
     "es": """Nunca hagas push sin mi permiso.
 Responde siempre en español.
 No modifiques los archivos de migración.
+No puedes tocar la base de datos.
+No se debe cambiar la interfaz pública.
 Todas las funciones deben tener pruebas.""",
     "pt": """Não altere o esquema do banco.
 Use o banco local e não rode as migrações.
@@ -110,6 +112,10 @@ Le menu est cassé car les deux colonnes ne sont pas alignées.
 Si le dossier n'existe pas, crée-le.
 Tu n'as pas corrigé le pied de page.
 el test falla siempre
+podes resolver el problema
+puedes arreglar el menú de la página
+resolve por que el usuario no puede abrir las facturas
+pode corrigir o menu da página
 Ainda não terminou, está quase.
 O teste não funcionou.
 a página não abre

@@ -98,7 +98,7 @@ _PROHIBITS = LazyPattern(
     r"(?:ne\s+(?:\w+[ -]){1,3}(?:pas|jamais|plus|rien)\b|n'\w+(?:-\w+)?\s+(?:pas|jamais|plus|rien)\b|ne\s+(?:pas|jamais|plus|rien)\s+\w+)"
     r"|\b(?:(?:tu|vous)\s+ne\s+(?:dois|devez|peux|pouvez)|(?:je|nous|on)\s+ne\s+(?:veu\w|voulons|souhait\w+)|ne\s+doi(?:t|vent)|on\s+ne\s+\w+(?=\s+jamais))\s+(?:\w+\s+)?(?:pas|jamais|plus|rien)\b"
     r"|\b(?:évite[zr]?|interdi(?:t\w*|re|s|sons|sez)\b|il ne faut (?:pas|jamais|plus|rien))\b"
-    r"|(?:^|[,;:]\s*|\bpor favor\s+)no\s+\w{2,}(?:es|as|en|an|éis|áis|er|ar|ir)\b(?!')(?=.*\b(?:el|la|los|las|un|una|en|de|que|sin|por|para|con|al|del|lo|le|nada|nunca|mi|mis)\b)|\b(?:evit[ae]\w*|prohibid\w+|no (?:se )?(?:debe\w*|puede\w*))\b"
+    r"|(?:^|[,;:]\s*|\bpor favor\s+)no\s+\w{2,}(?:es|as|en|an|éis|áis|er|ar|ir)\b(?!')(?=.*\b(?:el|la|los|las|un|una|en|de|que|sin|por|para|con|al|del|lo|le|nada|nunca|mi|mis)\b)|\b(?:evit[ae]\w*|prohibid\w+|no (?:se )?debe\w*|no (?:puedes|podés)|no se puede(?:n)? (?:usar|utilizar|tocar|modificar|cambiar|borrar|subir))\b"
     r"|(?:^|[.,;:(—–-]\s*|\b(?:por favor|favor|e|mas|também|então|só|vocês?)\s+)não\s+"
     r"(?!\w+(?:ou|eu|iu|[aei]ram|ei)\b|(?:é|são|está|estão|tá|tem|têm|há|era|foi|foram|seria|vi|dá|consegu\w*|sei|vejo|entendi|lembro|acho|tenho|fui|sou|estou|funciona\w*|aparece\w*|abre|carrega|existe\w*|roda|bate|faz sentido|rola|só|apenas|mais)\b)\w+"
     r"|\bnão\s+(?:pode[mr]?|deve[mr]?|deveria\w*|se deve|é para|é pra)\b|\bnon\s+\w+(?:re|te|e)\b|\bне\s+\w+(?:й|йте|ть|ти)\b|\bнельзя\b|\bзапрещ\w+"
@@ -129,7 +129,7 @@ _PREFERS = LazyPattern(
 )
 _PERMITS = LazyPattern(
     r"\b(?:you (?:may|can|are allowed to|have (?:my )?permission to|don't (?:need|have) to ask)|feel free to (?!(?:let|ask|reach|contact|tell)\b)|it(?:'s| is) (?:ok|okay|fine|allowed) (?:to|if you)|(?:is|are) (?:now )?(?:allowed|permitted|ok)|go ahead and|no need to ask"
-    r"|du (?:darfst|kannst)|ihr dürft|(?:ist|sind) (?:jetzt )?(?:erlaubt|ok|okay)|tu peux|vous pouvez|(?:est|c'est) permis|puedes|está permitido|tienes permiso|pode(?:s)?|puoi|можешь|разрешено)\b"
+    r"|du (?:darfst|kannst)|ihr dürft|(?:ist|sind) (?:jetzt )?(?:erlaubt|ok|okay)|tu peux|vous pouvez|(?:est|c'est) permis|(?:ya|ahora|también|tú|vos|usted(?:es)?) (?:lo |la |los |las )?(?:puede[sn]?|podés)|puedes (?:usar|utilizar)|está permitido|tienes permiso|(?:você|vocês|vc|tu|já|agora|também) pode[sm]?|puoi|можешь|разрешено)\b"
     r"|你?(?:现在)?可以|允许|无需(?:再)?问|(?:ても|でも)(?:いい|よい|構いません|大丈夫)|許可します|해도 ?(?:돼|됩니다|좋)",
     re.IGNORECASE,
 )
