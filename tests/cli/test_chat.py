@@ -348,7 +348,7 @@ def test_conversations_are_listed_begun_resumed_edited_and_exported(place: Place
             terminal.enter("How to Oslo?")
             terminal.until("A boat.")
             terminal.prompt()
-            terminal.enter("/edit How to Rome?")
+            terminal.enter("/edit\u3000How to Rome?")
             terminal.until("A ship.")
             terminal.prompt()
             terminal.enter("/new")

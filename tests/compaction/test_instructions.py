@@ -9,7 +9,6 @@ from msgspec import structs
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.instructions import find_instructions
-from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.record import Compaction, Mask, Standing
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Message, Opaque, Role, Text, ToolCall, ToolResult, text_message
@@ -17,6 +16,7 @@ from autocompact.core.redacted import own
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.ledger.entries import Entry, Ledger
+from tests.compaction.offline import climb_offline
 
 RULES = "<system-reminder>\n# claudeMd\nVersion {}: use tabs.\n</system-reminder>"
 REMARK = "<system-reminder>\nThe list of tasks is empty.\n</system-reminder>"

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from autocompact.compaction.cuts import LogOrder
 from autocompact.compaction.goal import Goal
-from autocompact.compaction.ladder import SummaryNeeded, SummaryReply, answer, climb_offline, finish, plan
+from autocompact.compaction.ladder import SummaryNeeded, SummaryReply, answer, finish, plan
 from autocompact.compaction.pricing import Pace
 from autocompact.compaction.receipts import found_in, unchecked, with_found
 from autocompact.compaction.record import Compaction, Rung
@@ -20,6 +20,7 @@ from autocompact.core.prices import CACHES, CacheRates
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Cost, Estimator
 from autocompact.errors import IncompressibleContext
+from tests.compaction.offline import climb_offline
 from tests.core.strategies import call, logs, numbered, result, said
 
 COUNTER = Estimator()

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from autocompact.compaction.goal import Goal
-from autocompact.compaction.ladder import SummaryReply, answer, climb_offline, plan
+from autocompact.compaction.ladder import SummaryReply, answer, plan
 from autocompact.compaction.last_request import LAST_REQUEST, LEAST_REQUEST, cut_request
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import view
@@ -16,6 +16,7 @@ from autocompact.core.messages import Image, Message
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator, message_cost
 from autocompact.errors import IncompressibleContext
+from tests.compaction.offline import climb_offline
 from tests.compaction.test_ladder import GOAL, log_of, work
 from tests.core.strategies import numbered, said
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from autocompact.compaction.goal import Goal
-from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.masking import mask_old_results
 from autocompact.compaction.pins import PINNED, kept_steps, with_notes, with_pins
 from autocompact.compaction.record import Compaction, Mask
@@ -22,6 +21,7 @@ from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator, message_cost
 from autocompact.errors import IncompressibleContext
 from autocompact.ledger.entries import Ledger
+from tests.compaction.offline import climb_offline
 from tests.compaction.test_ladder import log_of
 from tests.core.strategies import RECEIPT, call, id_histories, numbered, result, said
 

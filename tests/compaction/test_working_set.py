@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from autocompact.compaction.goal import Goal
-from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.repair import problems
 from autocompact.compaction.transcript import Transcript, view
@@ -20,6 +19,7 @@ from autocompact.core.messages import Message, ToolCall
 from autocompact.core.redacted import Redactor
 from autocompact.core.tokens import Cost
 from autocompact.errors import IncompressibleContext
+from tests.compaction.offline import climb_offline
 from tests.compaction.test_ladder import COUNTER, log_of, work
 from tests.core.strategies import call, numbered, result, said
 

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autocompact.compaction.goal import Goal
-from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.transcript import Transcript, view
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult, text_message
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.ledger.bounds import LONGEST, MOST, carried
 from autocompact.ledger.entries import Entry, Kind, Ledger, State
+from tests.compaction.offline import climb_offline
 
 KINDS: tuple[Kind, ...] = (
     *(

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from autocompact.compaction.goal import Goal
-from autocompact.compaction.ladder import climb_offline
 from autocompact.compaction.transcript import Transcript
 from autocompact.core.messages import Message, Reasoning, Text, ToolCall, ToolResult, text_message
 from autocompact.core.redacted import Redactor
@@ -15,6 +14,7 @@ from autocompact.ledger.extraction import read_in_stretches
 from autocompact.ledger.passages import sentences
 from autocompact.ledger.scan import scan
 from autocompact.ledger.stretches import FINDINGS_LAST, READ, readable, stretches
+from tests.compaction.offline import climb_offline
 from tests.core.strategies import LengthCounter
 
 SHORT, CALL = Text(text="and that was it"), ToolCall(id="c", name="Read")

@@ -356,12 +356,6 @@ def test_a_value_is_found_by_its_path_only(tmp_path: Path) -> None:
         loaded(tmp_path).value("gateway.prot")
 
 
-def test_what_is_set_is_known(tmp_path: Path) -> None:
-    found = loaded(tmp_path, AUTOCOMPACT_GATEWAY_LIMITS_MESSAGES="3")
-    assert found.is_set("gateway.limits", "models")
-    assert not found.is_set("models", "gateway.upstreams")
-
-
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / ".autocompact" / "settings.json").mkdir(parents=True)
     with pytest.raises(InvalidInput, match=r"settings\.json: cannot be read: Is a directory"):

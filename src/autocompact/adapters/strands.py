@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import AsyncGenerator, AsyncIterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from autocompact.runtime.extras import install_command
@@ -170,8 +170,9 @@ class Autocompact(HookProvider):
     async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent: Any = event.agent
         self._due = True
-        if not (isinstance(agent.model, CompactingModel) and agent.model.is_of(self)):
-            agent.model = CompactingModel(agent.model, hook=self)
+        # a program may give its agent another model at any time
+        if not (isinstance(agent.model, CompactingModel) and agent.model.answer == self.answer):
+            agent.model = CompactingModel(agent.model, answer=self.answer)
 
     async def _message_added(self, event: MessageAddedEvent) -> None:
         if any("toolUse" in block for block in event.message["content"]):
@@ -187,20 +188,16 @@ class CompactingModel(Model):
 
     Args:
         model: the agent's own; what is not about messages is asked of it.
-        hook: makes the contexts.
+        answer: asks that model with the context, as `Autocompact.answer` does.
     """
 
-    def __init__(self, model: Model, *, hook: Autocompact) -> None:
+    def __init__(self, model: Model, *, answer: Callable[..., AsyncIterable[StreamEvent]]) -> None:
         self._model = model
-        self._hook = hook
+        self.answer = answer
 
     def __getattr__(self, name: str) -> Any:
         """What else the agent's own model has."""
         return getattr(self._model, name)
-
-    def is_of(self, hook: Autocompact) -> bool:
-        """True if ``hook`` makes the contexts."""
-        return self._hook is hook
 
     def update_config(self, **model_config: Any) -> None:
         """Change the settings of the agent's own model."""
@@ -225,7 +222,7 @@ class CompactingModel(Model):
             kwargs: what else the request has.
         """
         options = dict(zip(("tool_specs", "system_prompt"), rest, strict=False)) | kwargs
-        return self._hook.answer(self._model, messages, options=options)
+        return self.answer(self._model, messages, options=options)
 
 
 class StrandsBridge:

@@ -23,7 +23,7 @@ and `offline` answer. Slash commands (`commands`) work on a session and its serv
 
 from __future__ import annotations
 
-from autocompact.chat.commands import COMMANDS, CommandReply, complete, is_command, run_command
+from autocompact.chat.commands import COMMANDS, CommandReply, is_command, run_command
 from autocompact.chat.config import ChatConfig, CommandRules
 from autocompact.chat.events import ChatEvent
 from autocompact.chat.model_choices import ModelChoice
@@ -39,7 +39,6 @@ __all__ = [
     "CommandReply",
     "CommandRules",
     "ModelChoice",
-    "complete",
     "is_command",
     "opened",
     "run_command",

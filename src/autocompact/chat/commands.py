@@ -40,6 +40,8 @@ class Command:
 
 
 _NAME = re.compile(r"/[A-Za-z][\w-]*")
+# any blank but the end of a line: input methods of Chinese and Japanese write a wide one
+_BLANK = re.compile(r"[^\S\n]+")
 
 COMMANDS: tuple[Command, ...] = (
     Command(name="/help", arguments="", help="Show the commands."),
@@ -59,13 +61,6 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 
-def complete(line: str) -> tuple[Command, ...]:
-    """The commands that ``line`` may become; none once the name is written out and something follows it."""
-    if not line.startswith("/") or " " in line:
-        return ()
-    return tuple(command for command in COMMANDS if command.name.startswith(line))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
     """A command with what follows its name, and where it is run."""
@@ -77,9 +72,15 @@ class _Call:
 
 def is_command(text: str) -> bool:
     """True if ``text`` is a slash command, known or not; False for a message that begins with a path, or of several lines."""
-    words = text.split(maxsplit=1)
-    named = bool(words) and text.startswith("/") and _NAME.fullmatch(words[0]) is not None
-    return named and ("\n" not in text.strip() or text.partition(" ")[0] in _RUNS)
+    name, _ = command_parts(text)
+    named = text.startswith("/") and _NAME.fullmatch(name) is not None
+    return named and ("\n" not in text.strip() or name in _RUNS)
+
+
+def command_parts(line: str) -> tuple[str, str]:
+    """The name of a command, with its slash, and what follows it."""
+    name, *rest = _BLANK.split(line.strip(), maxsplit=1)
+    return name, "".join(rest)
 
 
 async def run_command(line: str, *, session: ChatSession, service: ChatService) -> CommandReply:
@@ -90,15 +91,13 @@ async def run_command(line: str, *, session: ChatSession, service: ChatService) 
         session: of the conversation that it is about.
         service: that has this session.
     """
-    # at any blank: input methods of Chinese and Japanese write a wide one
-    name, *words = line.split(maxsplit=1) or [""]
-    rest = "".join(words)
+    name, rest = command_parts(line)
     run = _RUNS.get(name)
     if run is None:
         names = ", ".join(command.name for command in COMMANDS)
         return CommandReply(kind="error", text=f"There is no command {name!r}. The commands are: {names}.")
     try:
-        return await run(_Call(rest=rest.strip(), session=session, service=service))
+        return await run(_Call(rest=rest, session=session, service=service))
     except AutocompactError as error:
         return CommandReply(kind="error", text=str(error))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -171,6 +171,10 @@ class HistoryPage:
     dividers: tuple[Divider, ...]
     earlier: int | None
     last_seq: int
+
+    def dividers_after(self, seq: int) -> Iterator[Divider]:
+        """The compactions that stand after message ``seq``; several where one was undone and done again."""
+        return (divider for divider in self.dividers if divider.after_seq == seq)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -201,11 +201,6 @@ def answer(
     return finish(planned, reply, check=check) if isinstance(planned, SummaryNeeded) else planned
 
 
-def climb_offline(log: Transcript, goal: Goal, *, active: Compaction | None = None) -> Compaction | None:
-    """`plan` and `finish` with no model: every summary is the extractive one."""
-    return answer(plan(log, goal, active=active), None)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Head:
     """The part of the context that a summary would stand for: messages before ``index``, without the prompt."""

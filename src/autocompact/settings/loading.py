@@ -78,10 +78,6 @@ class Loaded:
         """
         return value_of(self.settings, path)
 
-    def is_set(self, *prefixes: str) -> bool:
-        """True if anything but defaults sets a setting whose path begins with one of ``prefixes``."""
-        return any(path.startswith(prefixes) for path in self.given)
-
 
 def value_of(settings: Settings, path: str) -> object:
     """The value of one setting.

@@ -396,7 +396,6 @@ def _tool_html(event: chat_events.ToolFinished) -> str:
 
 def history_html(page: HistoryPage) -> str:
     """The earlier messages."""
-    dividers = {divider.after_seq: divider.record for divider in page.dividers}
     pieces: list[str] = []
     for entry in page.entries:
         if entry.message.role == "user":
@@ -405,7 +404,7 @@ def history_html(page: HistoryPage) -> str:
             pieces.append(answer_html(entry.message))
         if entry.failure:
             pieces.append(_line_html(entry.failure))
-        if record := dividers.get(entry.seq):
+        for record in (divider.record for divider in page.dividers_after(entry.seq)):
             pieces.append(notice_html(record.receipt, summary=record.summary))
     return "".join(pieces)
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 import click
 
 from autocompact.chat import COMMANDS, ChatService, ChatSession, CommandReply, is_command, run_command
-from autocompact.chat.commands import Command
+from autocompact.chat.commands import Command, command_parts
 from autocompact.chat.events import QuestionAsked, TurnEnded
 from autocompact.chat.loop_thread import LoopThread
 from autocompact.chat.views import Question
@@ -230,10 +230,10 @@ class Dialogue:
         return words.prompt(self.session.model, self._loop.call(self.session.meter))
 
     def _obey(self, read: str) -> None:
-        name, _, rest = read.rstrip().partition(" ")
+        name, rest = command_parts(read)
         try:
             if name in self._own:
-                self._own[name](rest.strip())
+                self._own[name](rest)
             elif is_command(read):
                 self._command(read)
             else:
@@ -277,7 +277,7 @@ class Dialogue:
         self._screen.tell("\n".join([*(f"{name:<{widest}}  {text}" for name, text in rows), "", _HINT]))
 
     def _edit(self, rest: str) -> None:
-        first, _, text = rest.partition(" ")
+        first, text = command_parts(rest)
         try:
             seq = parse_reference(first)
         except InvalidInput:

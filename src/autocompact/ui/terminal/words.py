@@ -101,11 +101,9 @@ def history_lines(page: HistoryPage) -> Iterator[str]:
     calls: dict[int, dict[int, ToolCall]] = {}
     for place, call in answered_calls([entry.message for entry in page.entries]).items():
         calls.setdefault(place.message, {})[place.part] = call
-    after = {divider.after_seq: divider for divider in page.dividers}
     for index, entry in enumerate(page.entries):
         yield from entry_lines(entry, calls=calls.get(index, {}))
-        if entry.seq in after:
-            yield divider_line(after[entry.seq])
+        yield from map(divider_line, page.dividers_after(entry.seq))
 
 
 def entry_lines(entry: Entry, *, calls: Mapping[int, ToolCall]) -> Iterator[str]:
