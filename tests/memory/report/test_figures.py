@@ -182,6 +182,18 @@ async def test_a_compaction_taken_back_saved_nothing(tmp_path: Path):
         assert {call.saved for call in (await records_of_store(store, OCTOBER)).calls} == {0}
 
 
+async def test_a_compaction_of_a_program_that_wrote_no_day_is_counted_on_none(tmp_path: Path):
+    async with SqliteStore(tmp_path / "x.db", clock=FakeClock(support.NOW)) as store:
+        key, made = Key(conversation="c"), support.record(time="2026-11")
+        await store.append(key, [support.said(seq, 5, month=11) for seq in range(1, 7)], after=0)
+        await store.commit(key, records=[made], active=made.id, expected=None, fence=0)
+        found = await records_of_store(store, Month(year=2026, number=11))
+
+    report = monthly_report([found], over=True)
+    assert len(report.records.compactions) == 1
+    assert not any(day.compactions for day in report.days)
+
+
 def test_figures_that_the_settings_keep_out_of_the_archive_are_not_known(tmp_path: Path):
     made = support.archive(support.entry(support.record(), metrics=False))
     found = records_of_folder({"CONTEXT_ARCHIVE.md": made}, OCTOBER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter as Counted
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 
@@ -120,14 +120,14 @@ def _calls(
 ) -> Iterator[Call]:
     """The replies among the messages ``seqs``; ``day`` is that of those without a time.
 
-    A request holds everything before the reply, less what the compactions in force until then had taken out.
+    A request holds everything before the reply, less what the active compactions had taken out until then.
     """
-    in_force = [record for record in made if record.status == "active"]
+    active = [_Taken.of(record) for record in made if record.status == "active"]
     total = 0
     for message in messages:
         cost = message_cost(message, counter).tokens
         if message.role == "assistant" and message.seq in seqs:
-            saved = sum(_recovered(record) for record in in_force if _covers(record, message))
+            saved = sum(taken.tokens for taken in active if taken.is_before(message))
             usage = message.usage
             yield Call(
                 day=said.date() if (said := instant_of(message.time[:10])) else day,
@@ -140,12 +140,24 @@ def _calls(
         total += cost
 
 
-def _recovered(record: Compaction) -> int:
-    return max(0, record.receipt.tokens_before - record.receipt.tokens_after)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """What a compaction took out: so many ``tokens`` of the messages through ``last``, at ``time``."""
 
+    tokens: int
+    last: int
+    time: str
 
-def _covers(record: Compaction, message: Message) -> bool:
-    """True if the compaction was in force when the reply came: it ends before it, and was made before it."""
-    last = max(record.through_seq, *(mask.seq for mask in record.masks), 0)
-    is_later = bool(message.time and record.receipt.time and record.receipt.time > message.time)
-    return last < message.seq and not is_later
+    @classmethod
+    def of(cls, record: Compaction) -> _Taken:
+        receipt = record.receipt
+        return cls(
+            tokens=max(0, receipt.tokens_before - receipt.tokens_after),
+            last=max(record.through_seq, max((mask.seq for mask in record.masks), default=0)),
+            time=receipt.time,
+        )
+
+    def is_before(self, message: Message) -> bool:
+        """True if the reply came after it: it ends before the reply, and was made before it."""
+        is_later = bool(message.time and self.time and self.time > message.time)
+        return self.last < message.seq and not is_later

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from autocompact.core.prices import Price, Priced, price_for
+from autocompact.core.stamps import instant_of
 from autocompact.core.windows import window_for
 from autocompact.memory.report.records import Call, CompactionRecord, Month, Records
 
@@ -236,7 +237,9 @@ def _average(values: Sequence[int]) -> int | None:
 
 
 def _days(records: Records) -> Iterable[DayFigures]:
-    made = [int(record.time[8:10]) for record in records.compactions]
+    # an imported compaction has the stamp of its program: its day may not be readable
+    dates = (instant_of(record.time[:10]) for record in records.compactions)
+    made = [at.day for at in dates if at is not None]
     for day in range(1, records.month.days + 1):
         calls = [call for call in records.calls if call.day.day == day]
         yield DayFigures(
