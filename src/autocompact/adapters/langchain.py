@@ -34,6 +34,7 @@ except ImportError as error:
 
 from autocompact import sync
 from autocompact.adapters.conversations import Conversations, has_shrunk
+from autocompact.adapters.schemas import ToolSchemas
 from autocompact.core.messages import Dialect, Usage
 from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
@@ -63,7 +64,7 @@ class AutocompactMiddleware(AgentMiddleware[Any, Any]):
         super().__init__()
         self._conversations = Conversations(compactor, namespace=namespace)
         self._conversation = conversation
-        self._schemas: tuple[tuple[Any, ...], list[object]] = ((), [])
+        self._schemas = ToolSchemas[Any](convert_to_openai_tool)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -125,15 +126,9 @@ class AutocompactMiddleware(AgentMiddleware[Any, Any]):
             cast("list[BaseMessage]", request.messages),
             dialect=MESSAGES,
             system=prompt,
-            tools=self._tools(request.tools) or None,
+            tools=self._schemas.of(request.tools) or None,
         )
         return request.override(messages=cast("list[Any]", messages))
-
-    def _tools(self, tools: Sequence[Any]) -> list[object]:
-        """The tools' schemas, made once."""
-        if tuple(map(id, tools)) != tuple(map(id, self._schemas[0])):
-            self._schemas = tuple(tools), [convert_to_openai_tool(tool) for tool in tools]
-        return self._schemas[1]
 
 
 def _thread(config: Mapping[str, Any]) -> str:

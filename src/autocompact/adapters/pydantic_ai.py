@@ -46,6 +46,7 @@ except ImportError as error:
     ) from error
 
 from autocompact.adapters.conversations import Conversations, has_shrunk
+from autocompact.adapters.schemas import ToolSchemas
 from autocompact.core.messages import Dialect, Usage
 from autocompact.engine import Compactor, Conversation
 from autocompact.errors import InvalidInput
@@ -72,7 +73,7 @@ class AutocompactCapability(AbstractCapability[Any]):
     ) -> None:
         self._conversations = Conversations(compactor, namespace=namespace)
         self._conversation = conversation
-        self._schemas: tuple[tuple[int, ...], list[object]] = ((), [])
+        self._schemas = ToolSchemas(_schema)
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -85,7 +86,7 @@ class AutocompactCapability(AbstractCapability[Any]):
             request_context.messages,
             dialect=MESSAGES,
             system=system,
-            tools=self._tools(parameters.function_tools) or None,
+            tools=self._schemas.of(parameters.function_tools) or None,
         )
         return replace(request_context, messages=messages)
 
@@ -120,13 +121,6 @@ class AutocompactCapability(AbstractCapability[Any]):
                 'AutocompactCapability(compactor, conversation="trip")'
             )
         return await self._conversations.get(name)
-
-    def _tools(self, tools: Sequence[ToolDefinition]) -> list[object]:
-        """The tools' schemas, made once."""
-        seen = tuple(map(id, tools))
-        if seen != self._schemas[0]:
-            self._schemas = seen, [_schema(tool) for tool in tools]
-        return self._schemas[1]
 
 
 def _schema(tool: ToolDefinition) -> object:

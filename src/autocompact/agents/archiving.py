@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from autocompact import history
 from autocompact.sessions import Session
 
 
@@ -17,8 +18,8 @@ def archive(session: Session, *, name: str) -> None:
 
 
 async def _archived(session: Session, *, name: str) -> None:
-    from autocompact.history import opened
+    # the package loads the stores only here: a hook that archives nothing does without, while its agent waits
     from autocompact.history.incoming import from_session
 
-    async with opened(make=True) as library:
+    async with history.opened(make=True) as library:
         await library.take_in(from_session(session), name=name)

@@ -209,11 +209,12 @@ def _beside(content: bytes, given: Sequence[str]) -> None:
     import subprocess
 
     process = subprocess.Popen(
+        # -P: the folder that the agent works in may have modules of the names of ours, which are not to be run
         (sys.executable, "-P", "-m", "autocompact.agents.hook", WORK, *given),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,
+        start_new_session=True,  # an agent may end a hook with all that it started
     )
     assert process.stdin is not None
     process.stdin.write(content)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from msgspec import structs
 
+from autocompact import history
 from autocompact.agents.transcripts import CURRENT, Transcripts
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import Message, Part, ToolCall, ToolResult
@@ -169,6 +171,11 @@ class Conversations:
             known, session = await self._own(name)
             return await self._indexed(known, session, agent="autocompact", path=None)
 
+    def library(self) -> AbstractAsyncContextManager[history.Library]:
+        """Our own conversations."""
+        # through the package, which loads the stores only here: a client waits two seconds for the server's start
+        return history.opened(self.database)
+
     def _recorded(self, name: str) -> tuple[Path, str, str] | None:
         """File, name and agent of the recorded session of that name; None if there is none."""
         asked = name in ("", CURRENT)
@@ -189,9 +196,7 @@ class Conversations:
         """Name and messages of a conversation of our own."""
         if not is_there(self.database):
             raise self._unknown(name)
-        from autocompact.history import opened
-
-        async with opened(self.database) as library:
+        async with self.library() as library:
             try:
                 archive = await library.archive(name)
             except InvalidInput as error:

@@ -217,9 +217,7 @@ class Tools:
         return answers.Pinned(conversation=of.name, pinned=list(pinned), note=note)
 
     async def _pin_own(self, of: Opened, text: str, *, remove: bool) -> answers.Pinned:
-        from autocompact.history import opened
-
-        async with opened(self.conversations.database) as library:
+        async with self.conversations.library() as library:
             notes = await library.note(of.name, text, remove=remove, counter=self._counter)
         note = "These stand in every later summary of this conversation."
         return answers.Pinned(conversation=of.name, pinned=[redact(each) for each in notes], note=note)
@@ -236,9 +234,7 @@ class Tools:
                 f"{of.name!r} is a session of {of.agent}, whose compactions only {of.agent} can take back. Nothing is "
                 "lost: memory_search finds what left the context, and memory_expand shows it."
             )
-        from autocompact.history import opened
-
-        async with opened(self.conversations.database) as library:
+        async with self.conversations.library() as library:
             undone = await library.undo(of.name, counter=default_counter(of.session.model))
         return answers.Undone(
             conversation=of.name,
