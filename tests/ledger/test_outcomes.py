@@ -24,6 +24,7 @@ from autocompact.ledger.outcomes import (
         ("ok\n<shellId: 3 completed with exit code 1>", False, True, 1),
         ('{"output":"x","metadata":{"exit_code":3}}', False, True, 3),
         ("--- FAIL: TestX (0.00s)", False, True, None),
+        ("3 warnings in 5.52s\nERROR: not found: tests/test_a.py::test_b", False, True, None),
         ("3 failed, 12 passed in 2.1s", False, True, None),
         ("0 failed, 12 passed", False, False, None),
         ("fine", False, False, None),

@@ -85,6 +85,7 @@ FORMS = [
             "Stop hook feedback:\n- run the tests first",
             "[Request interrupted by user]",
             "[Request interrupted by user for tool use]",
+            "[Image: source: /srv/pump.png]",
             "Unknown slash command: reviwe",
             "This session is being continued from a previous conversation that ran out of context.",
         ),

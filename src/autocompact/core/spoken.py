@@ -167,7 +167,9 @@ _HANDED_ON = frozenset(("plan", "ultraplan", "goal"))
 """Its own commands that hand on to the model what was typed behind them."""
 _MESSAGE = LazyPattern(r"<(command-message)>")
 _TAG = LazyPattern(r"</?(?:command-\w{1,40}|user_query|user-prompt)>")
-_INTERRUPTED = LazyPattern(r"\[Request interrupted by user[^\]\n]{0,100}\]")
+_MARKED = LazyPattern(r"\[(?:Request interrupted by user[^\]\n]{0,100}|Image: source: [^\]\n]{1,1000})\]")
+"""What Claude Code notes: that the user stopped it, and where a picture that was pasted came from."""
+
 _EDITOR = LazyPattern(r"\s*# (?:Context from my IDE setup|Files mentioned by the user):\n")
 _ASKED = "\n## My request for Codex:\n"
 _BLANKS = LazyPattern(r"\s*")
@@ -275,7 +277,7 @@ def spoken(text: str) -> str:
         if "<command-name>" in text:
             text = without_elements(_COMMAND.sub(_said_with, text), opening=_MESSAGE)
         text = _TAG.sub("", text)
-    return _INTERRUPTED.sub("", text).strip()
+    return _MARKED.sub("", text).strip()
 
 
 def is_spoken(text: str) -> bool:

@@ -29,7 +29,7 @@ _COMMIT = LazyPattern(
 """git's own line, and aider's of a commit that it made."""
 
 _FAILED = LazyPattern(
-    r"^(?:--- FAIL|FAIL\b|FAILED\b|not ok\b|error(?:\[|:)|panic:|fatal:|E  )|\b[1-9]\d{0,8} failed",
+    r"^(?:--- FAIL|FAIL\b|FAILED\b|not ok\b|error(?:\[|:)|panic:|fatal:|E  |ERROR: (?:file or directory )?not found: )|\b[1-9]\d{0,8} failed",
     re.MULTILINE,
 )
 # How checks end in words, for where another command's exit code stands in for theirs.
