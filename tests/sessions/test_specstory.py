@@ -634,6 +634,14 @@ def test_calls_without_tags_are_told_by_the_line_that_names_them(tmp_path: Path)
     assert [result.is_error for result in results] == [False, False, False, True]
 
 
+def test_a_call_that_was_taken_over_as_text_from_another_agent_reaches_to_the_end_of_its_message(
+    tmp_path: Path,
+) -> None:
+    printed = "# Report\n\n---\n\n```go\nfunc main()\n```\n\nThe seal is worn."
+    session = _reply(tmp_path, f"Tool use: **exec_command** `cat report.md`\n\n```\n{printed}\n```")
+    assert _call(session) == ("exec_command", {"command": "cat report.md"}, printed, False)
+
+
 def test_the_oldest_histories_show_calls_by_their_form_alone(tmp_path: Path) -> None:
     session = _old(
         tmp_path,

@@ -90,6 +90,10 @@ _LOST = LazyPattern(r"(?i)\**(?:error|failed|cancell?ed|rejected)\**")
 _CALL_FAILED = LazyPattern(r"Error calling tool '(?P<name>[\w.-]+)'\.?")
 
 
+NAMED = "Tool use: **"
+"""Begins the line that names a tool, in text without a tag for it."""
+
+
 @dataclass(slots=True)
 class Call:
     """A tool call: ``kind`` is SpecStory's word for the sort of tool, "" where it has none."""
