@@ -642,6 +642,34 @@ def test_a_call_that_was_taken_over_as_text_from_another_agent_reaches_to_the_en
     assert _call(session) == ("exec_command", {"command": "cat report.md"}, printed, False)
 
 
+def test_the_calls_of_a_session_that_another_agent_resumed_are_told_by_what_is_left_of_them(
+    tmp_path: Path,
+) -> None:
+    left = [
+        "List it\n\n`ls -la`\n\n```text\ntotal 0\n```",
+        "```bash\nmake\nmake test\n```\n\n```text\nok\n```",
+        "`./pump.py`\n\n```text\n1\timport os\n```",
+        "path `./` pattern `seal`\n\n```text\nFound 1 file\n```",
+        "```text\nThe file /srv/pump.py has been updated successfully.\n```",
+        "So it prints:\n\n```text\nleaks\n```",
+        "Done.",
+    ]
+    turns = ["Resumed from a Claude Code session via SpecStory.", *left]
+    told = "\n\n".join(f"_**Agent (2026-03-01 10:00:0{at}Z)**_\n\n{turn}" for at, turn in enumerate(turns))
+    session = _read(tmp_path, told, agent="Codex CLI")
+    assert [(call.name, json.loads(call.arguments)) for call in _calls(session)] == [
+        ("shell", {"command": "ls -la", "description": "List it"}),
+        ("shell", {"command": "make\nmake test"}),
+        ("read", {"file_path": "./pump.py"}),
+        ("grep", {"path": "./", "pattern": "seal"}),
+        ("edit", {"file_path": "/srv/pump.py"}),
+    ]
+    assert [text for _, text in _texts(session.messages)] == [turns[0], *left[-2:]]
+    # in a session of its own, the same is what the agent says
+    alone = _read(tmp_path, told.replace("Resumed", "Continued"), agent="Codex CLI")
+    assert _calls(alone) == []
+
+
 def test_the_oldest_histories_show_calls_by_their_form_alone(tmp_path: Path) -> None:
     session = _old(
         tmp_path,

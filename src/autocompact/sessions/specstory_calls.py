@@ -76,6 +76,8 @@ _OWN = LazyPattern(
 _SAVED = LazyPattern(
     r"(?:[\w -]{1,60}: |The file )(?P<path>(?:[A-Za-z]:[\\/]|~?/)[^\n:*?\"<>|]{1,300}?)(?= has been| was | \(|[.,;]?[ \t]*(?:\n|\Z))"
 )
+_NUMBERED = LazyPattern(r"\s*\d+(?:→|\t)")
+_ENDS_IN_COMMAND = LazyPattern(r"(?:\A|\n)(?:`[^\n]+`|```(?:bash|sh)\n(?:[^`]|`(?!``))+```)\Z")
 _QUESTION = LazyPattern(r"\*\*(?P<text>[^\n]+?)\*\*(?: _\(select multiple\)_)?")
 _FAILED = LazyPattern(
     r"\s*(?:<tool_use_error>|The user doesn't want to proceed|Exit code:? [1-9]|Error(?: calling tool|:)|(?:(?!Output:).*\n){0,4}?Process exited with code (?!0\b)-?\d)"
@@ -131,6 +133,28 @@ def untagged_call(text: str) -> Call | None:
     if "\n" not in text and (does := _DOES.fullmatch(text)) and does["read"]:
         return _filled(Call("read_file"), text)
     return _of_fences(text)
+
+
+def resumed_call(text: str) -> Call | None:
+    """Read a message as a call of the agent whose session another one resumed; None if it is none.
+
+    SpecStory hands such a session over as text: of a call only what stood inside of its tag is left.
+    """
+    head, mark, output = text.partition("```text\n")
+    if not mark or not output.endswith("```"):
+        return None
+    head = head.strip()
+    if _SAVED.match(output):
+        name, kind = "edit", "write"
+    elif _QUOTED.fullmatch(head) and _NUMBERED.match(output):
+        name, kind = "read", "read"
+    elif _ENDS_IN_COMMAND.search(head):
+        name, kind = "shell", "shell"
+    elif head.startswith(("path `", "pattern `")):
+        name, kind = "grep", "search"
+    else:
+        return None
+    return _filled(Call(name, kind=kind), text)
 
 
 def _name_of(summary: str) -> str:
