@@ -651,6 +651,8 @@ def test_the_calls_of_a_session_that_another_agent_resumed_are_told_by_what_is_l
         "`./pump.py`\n\n```text\n1\timport os\n```",
         "path `./` pattern `seal`\n\n```text\nFound 1 file\n```",
         "```text\nThe file /srv/pump.py has been updated successfully.\n```",
+        "```md\n# Pump\n```\n\n```text\nFile created successfully at: /srv/pump.md\n```",
+        "`ls logs`\n\n```text\nfile: /srv/pump.log\n```",
         "So it prints:\n\n```text\nleaks\n```",
         "Done.",
     ]
@@ -663,6 +665,8 @@ def test_the_calls_of_a_session_that_another_agent_resumed_are_told_by_what_is_l
         ("read", {"file_path": "./pump.py"}),
         ("grep", {"path": "./", "pattern": "seal"}),
         ("edit", {"file_path": "/srv/pump.py"}),
+        ("write", {"content": "# Pump", "file_path": "/srv/pump.md"}),
+        ("shell", {"command": "ls logs"}),
     ]
     assert [text for _, text in _texts(session.messages)] == [turns[0], *left[-2:]]
     # in a session of its own, the same is what the agent says

@@ -15,7 +15,7 @@ from typing import cast
 import msgspec
 
 from autocompact.core.patterns import LazyPattern
-from autocompact.sessions.markdown_fences import fenced
+from autocompact.sessions.markdown_fences import fence_at, fenced
 from autocompact.sessions.specstory_edits import Edit, patched, replacements
 
 _TAG = LazyPattern(r"<tool-use data-tool-type=\"(?P<kind>[^\"]*)\" data-tool-name=\"(?P<name>[^\"]*)\">")
@@ -144,8 +144,8 @@ def resumed_call(text: str) -> Call | None:
     if not mark or not output.endswith("```"):
         return None
     head = head.strip()
-    if _SAVED.match(output):
-        name, kind = "edit", "write"
+    if _SAVED.match(output) and (not head or fence_at(head.partition("\n")[0])):
+        name, kind = ("write" if head else "edit"), "write"
     elif _QUOTED.fullmatch(head) and _NUMBERED.match(output):
         name, kind = "read", "read"
     elif _ENDS_IN_COMMAND.search(head):
