@@ -73,7 +73,7 @@ def remove(text: str, path: Sequence[str | int]) -> str:
     while len(way) > 1 and len(way[-1][0]) == 1:
         way.pop()
     inside, index = way[-1]
-    if len(inside) == 1:
+    if len(inside) == 1:  # all that the document had
         opened = _start(text)
         return f"{text[: opened + 1]}{text[_value_at(text, opened)[1] - 1 :]}"
     start = inside[index - 1].end if index else inside[index].start

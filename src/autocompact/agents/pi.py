@@ -65,6 +65,7 @@ def session_in(event: Event) -> tuple[Session, int]:
     lines = [msgspec.json.encode(head), *map(bytes, event.entries)]
     session = read(lines)
     ids = (_id_of(entry).id for entry in event.entries)
+    # the head is line 1; where nothing stays, all of the entries leave
     first = next((number for number, id in enumerate(ids, start=2) if id == event.first_kept), len(lines) + 1)
     return session, sum(line < first for line in session.lines)
 

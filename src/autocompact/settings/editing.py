@@ -97,6 +97,7 @@ def _inserted(text: str, section: str, *, name: str, value: object, members: dic
     if beside:
         return _after(text, beside[-1], line=line, newline=newline)
     rest = text[start + 1 :]
+    # behind a brace that a comment or the end of its line follows, what comes next has a line of its own already
     end = "" if rest.lstrip(" \t").startswith(("\r", "\n", "/")) else f"{newline}{_indent(text, start)}"
     return f"{text[: start + 1]}{line}{end}{rest.lstrip(' ') if end else rest}"
 
@@ -124,7 +125,7 @@ def _removed(text: str, path: str) -> str:
         before = [m for m in members.values() if m.path.rpartition(".")[0] == section and m.end < found.start]
         text, start = text[: found.start] + text[found.end :], found.start
         if before and (comma := before[-1].comma) is not None:
-            text, start = text[:comma] + text[comma + 1 :], start - 1
+            text, start = text[:comma] + text[comma + 1 :], start - 1  # the comma stood before it
     text = _without_empty_line(text, start)
     emptied = section and not any(each.startswith(f"{section}.") for each in _members(text))
     return _removed(text, section) if emptied and not _has_comment(text, section) else text
