@@ -157,7 +157,7 @@ $(UV):
 SYNC := $(UV) sync --quiet --frozen --inexact --python $(BIN)/python
 
 $(BASE): pyproject.toml uv.lock | $(UV)
-	@echo 'Installing autocompact into .venv: 28 packages, 45 MB'
+	@echo 'Installing autocompact into .venv: 28 packages, 41 MB'
 	@$(SYNC) --no-default-groups
 	@touch $@
 

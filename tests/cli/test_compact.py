@@ -637,6 +637,9 @@ def test_the_commands_are_listed_in_whole_lines_and_none_is_loaded_for_that() ->
         command = program_.get_command(context, name)
         assert command is not None
         assert command.name == name
+        if isinstance(command, click.Group):
+            below = command.get_help(click.Context(command, info_name=name))
+            assert not any(re.search(r"\w\.\.\.$", line) for line in below.splitlines())
     assert program_.get_command(context, "none") is None
     assert loaded == ["cli", "errors", "ui"]
 
@@ -674,6 +677,20 @@ print(shows, *sorted(sys.modules))
 
     assert int(shows) > len(COMMANDS)  # those below `keys`, too
     assert work & set(loaded) == set()
+
+
+@pytest.mark.requirement("E8")
+def test_to_compact_a_session_only_the_formats_are_loaded_that_it_may_have() -> None:
+    script = (
+        f"import sys; from autocompact.cli import main; main(['compact', {str(CODING)!r}, '--preview']);"
+        "print(*sorted(name.removeprefix('autocompact.sessions.') for name in sys.modules if name.startswith('autocompact.sessions.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment()
+    )
+    loaded = set(done.stdout.split())
+    assert "claude_code" in loaded
+    assert not {"aider", "chatgpt", "gemini_cli", "goose", "langchain", "opencode", "vercel_ai"} & loaded
 
 
 def test_to_compact_a_session_without_a_model_no_engine_is_loaded() -> None:

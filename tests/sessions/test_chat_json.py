@@ -28,7 +28,7 @@ ANTHROPIC: list[Line] = [
 
 def document(content: object) -> Session:
     raw = json.dumps(content).encode()
-    return chat_json.read_list(raw) if isinstance(content, list) else chat_json.read_object(raw)
+    return chat_json.read_list([raw]) if isinstance(content, list) else chat_json.read_object([raw])
 
 
 def test_openai_messages_are_read_from_a_list_an_object_and_lines_with_their_bytes() -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from autocompact.core.prices import Price
 from autocompact.errors import InvalidInput
-from autocompact.settings import databases_of, load_settings, prices_of
+from autocompact.settings import databases_of, load_settings
+from autocompact.settings.upkeep import prices_of
 
 
 @pytest.fixture

@@ -26,10 +26,9 @@ from autocompact.ports import Model
 from autocompact.settings import (
     Settings,
     databases_of,
-    prices_of,
     session_mode_of,
-    upkeep_policy_of,
 )
+from autocompact.settings.upkeep import prices_of, upkeep_policy_of
 from autocompact.stores.naming import store_place
 from autocompact.ui.terminal.output import progress, tell
 

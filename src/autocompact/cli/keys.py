@@ -94,7 +94,10 @@ def create(
 @_json
 @_db
 def list_keys(*, tenant: str | None, db: StorePlace | None, as_json: bool) -> None:
-    """List the keys, what each may do, and what it used today and this month."""
+    """List the keys.
+
+    Each with what it may do, and what it used today and this month.
+    """
     from autocompact.cli import access_keys
 
     access_keys.show_all(tenant=tenant, db=db, as_json=as_json)
@@ -104,7 +107,10 @@ def list_keys(*, tenant: str | None, db: StorePlace | None, as_json: bool) -> No
 @click.argument("id")
 @_db
 def revoke(id: str, *, db: StorePlace | None) -> None:
-    """End the key ID at once, in all gateways on the store; it stays in the list."""
+    """End the key ID at once.
+
+    It ends in all gateways on the store, and stays in the list.
+    """
     from autocompact.cli import access_keys
 
     access_keys.revoke(id, db=db)
@@ -117,7 +123,10 @@ def revoke(id: str, *, db: StorePlace | None) -> None:
 @_json
 @_db
 def show_log(*, limit: int, db: StorePlace | None, as_json: bool) -> None:
-    """Show the audit log, the newest entry first: keys made and revoked, requests refused, conversations deleted."""
+    """Show the audit log, the newest entry first.
+
+    It tells of keys made and revoked, requests refused and conversations deleted.
+    """
     from autocompact.cli import access_keys
 
     access_keys.show_log(limit=limit, db=db, as_json=as_json)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TextIO, TypeVar
+
+from msgspec import Struct
 
 from autocompact.cli.guard import drop_output, refusal
 from autocompact.errors import InvalidInput, UnreadableSession
@@ -25,8 +24,7 @@ T = TypeVar("T")
 STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """A session file.
 
     Attributes:
@@ -72,6 +70,10 @@ def opened(session: str) -> Generator[Source]:
         return
     if session == STDIN and not is_piped():
         raise InvalidInput("SESSION is -, but nothing is piped in: name a file, or pipe one in")
+    # only here: a file is read without them
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="autocompact-") as folder:
         copy = Path(folder) / "session"
         name = "standard input" if session == STDIN else session

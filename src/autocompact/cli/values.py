@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -74,7 +73,9 @@ def _number(value: str) -> int:
             return int(value)
         raise click.BadParameter(f"{value!r} is not a whole number: write 12000 or 12k.")
     digits, part, unit = found.groups()
-    exact = Decimal(digits.replace(",", "").replace("_", "") + (part or "")) * _TIMES[unit.lower()]
-    if exact != int(exact):
+    decimals = (part or ".")[1:]
+    shifted = int(digits.replace(",", "").replace("_", "") + decimals) * _TIMES[unit.lower()]
+    number, rest = divmod(shifted, 10 ** len(decimals))
+    if rest:
         raise click.BadParameter(f"{value!r} is not a whole number: write 12000 or 12k.")
-    return int(exact)
+    return number

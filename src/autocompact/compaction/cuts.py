@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, compress, count
 from operator import lt, not_
 from typing import Protocol
+
+from msgspec import Struct
 
 from autocompact.core.messages import Message, Reasoning, ToolCall, ToolResult
 from autocompact.core.pairing import holds, pairs
@@ -26,8 +27,7 @@ class Rule(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolPairs:
+class ToolPairs(Struct, frozen=True, kw_only=True):
     """Never between a call and its result, in whichever order they were recorded."""
 
     def allowed(self, messages: Sequence[Message]) -> Iterable[int]:
@@ -36,8 +36,7 @@ class ToolPairs:
         return _outside(((min(span), max(span)) for span in spans), len(messages))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParallelGroups:
+class ParallelGroups(Struct, frozen=True, kw_only=True):
     """Never between the calls of one run of assistant messages: they are one step."""
 
     def allowed(self, messages: Sequence[Message]) -> Iterable[int]:
@@ -55,8 +54,7 @@ class ParallelGroups:
         return _outside(spans, len(messages))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReasoningBlocks:
+class ReasoningBlocks(Struct, frozen=True, kw_only=True):
     """Never between reasoning and what the model said or did with it."""
 
     def allowed(self, messages: Sequence[Message]) -> Iterable[int]:
@@ -75,8 +73,7 @@ class ReasoningBlocks:
         return _outside(spans, len(messages))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserTurn:
+class UserTurn(Struct, frozen=True, kw_only=True):
     """Only where a turn begins: before a request of the user, at the beginning and at the end.
 
     Attributes:
@@ -101,8 +98,7 @@ class UserTurn:
         return cuts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogOrder:
+class LogOrder(Struct, frozen=True, kw_only=True):
     """Only where all that is before the cut stands before all that is after it in the log as well.
 
     Repair moves late results to their call; a record names what it covers by one ``seq``.
@@ -119,8 +115,7 @@ class LogOrder:
         return compress(count(), map(lt, latest, earliest))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unseen:
+class Unseen(Struct, frozen=True, kw_only=True):
     """Never after results or notes of a program that the model has not seen yet.
 
     With a summary in the place of results it would call again, and a request may speak of what was noted before it: the output

@@ -11,8 +11,9 @@ Rules in them are rules of the ledger, but no summary repeats them: they stand i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from autocompact.compaction.record import Compaction, Standing
 from autocompact.compaction.transcript import Transcript
@@ -27,16 +28,14 @@ Name: TypeAlias = tuple[str | bytes, ...]
 """What two versions of the same instructions have in common."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Block:
+class _Block(Struct, frozen=True, kw_only=True):
     seq: int
     part: int
     tokens: int
     may_go: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instructions:
+class Instructions(Struct, frozen=True, kw_only=True):
     """The instructions in the messages that a compaction covers, and which of them stay.
 
     Attributes:

@@ -21,6 +21,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
+from msgspec import Struct
+
 from autocompact.compaction.cuts import DEFAULT, LogOrder, Rule, Unseen, legal_cuts, tail_cut
 from autocompact.compaction.goal import SMALLEST_LEDGER, Goal
 from autocompact.compaction.instructions import Instructions, find_instructions
@@ -109,8 +111,7 @@ class SummaryReply:
     notes: tuple[Redacted, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryNeeded:
+class SummaryNeeded(Struct, frozen=True, kw_only=True):
     """A compaction that needs a summary to go on: hand the reply to `finish`.
 
     Attributes:
@@ -201,8 +202,7 @@ def answer(
     return finish(planned, reply, check=check) if isinstance(planned, SummaryNeeded) else planned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Head:
+class _Head(Struct, frozen=True, kw_only=True):
     """The part of the context that a summary would stand for: messages before ``index``, without the prompt."""
 
     messages: tuple[Message, ...]

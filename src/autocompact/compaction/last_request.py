@@ -6,8 +6,10 @@ Of a request that is too large its beginning and end stay, and the way to all of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
+
+from msgspec import Struct
 
 from autocompact.compaction.record import Mask
 from autocompact.compaction.transcript import masked
@@ -37,8 +39,7 @@ LEAST_REQUEST = 64
 """Tokens to which a request is cut at least: less says nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CutRequest:
+class CutRequest(Struct, frozen=True, kw_only=True):
     """A request with the middle of its text left out.
 
     Attributes:

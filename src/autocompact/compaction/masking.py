@@ -14,10 +14,12 @@ was read again or edited, the command run again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autocompact.compaction.record import Mask
 from autocompact.core.actions import Action, interpret
@@ -67,8 +69,7 @@ _STUB: Final = "[left the context: "
 _ARGUMENTS = ("pattern", "query", "url", "uri", "path", "prompt", "description", "id")
 
 
-@dataclass(slots=True, kw_only=True)
-class _Output:
+class _Output(Struct, kw_only=True):
     """A tool result that could be masked: at ``index`` in the messages, part ``part`` of message ``seq`` of the log.
 
     ``result`` is what the model is sent, and weighed; what a mask says comes from ``call`` and ``clean``. A note of a program

@@ -7,8 +7,10 @@ results of the others. Those others stay as stubs: the user did not ask for them
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
+
+from msgspec import Struct
 
 from autocompact.compaction.masking import stub_results
 from autocompact.compaction.record import Compaction, Mask
@@ -20,8 +22,7 @@ from autocompact.core.redaction import Redacted
 from autocompact.core.tokens import message_cost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(Struct, frozen=True, kw_only=True):
     """The messages that stay because of pins.
 
     Attributes:

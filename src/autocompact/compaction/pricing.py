@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autocompact.core.prices import CacheRates
 
@@ -22,8 +23,7 @@ GROWTH = 1_200
 """Tokens that a request of a coding agent adds: median of the 14 longest recorded Claude Code sessions (850 to 2,800)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Pace(Struct, frozen=True, kw_only=True):
     """The requests that follow a compaction.
 
     Attributes:
@@ -39,8 +39,7 @@ class Pace:
     cold: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """Effect of a step of the ladder on the context.
 
     Attributes:

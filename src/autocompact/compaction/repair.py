@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autocompact.core.messages import Message, Part, Reasoning, Role, ToolCall, ToolResult, text_message
@@ -47,8 +47,7 @@ _Placed: TypeAlias = tuple[int, Part]
 """A part and its index in the message it comes from."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Call:
+class _Call(Struct, kw_only=True):
     """A call that has no answer yet: its id here, and a result (with its message and index) that came before it."""
 
     shown: str

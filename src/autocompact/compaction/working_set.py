@@ -8,8 +8,10 @@ results of the same step, which an API needs there, become stubs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+
+from msgspec import Struct
 
 from autocompact.compaction.goal import Goal
 from autocompact.compaction.masking import merged_masks, stub_results
@@ -36,8 +38,7 @@ LEAST_NEED = 0.2
 """A file less likely to be read again than this is not worth its tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkingSet:
+class WorkingSet(Struct, frozen=True, kw_only=True):
     """Messages that stay for the working set.
 
     Attributes:

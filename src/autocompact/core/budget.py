@@ -32,6 +32,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from autocompact.core.figures import check_choice, check_flag, check_share, check_whole
 from autocompact.core.tokens import Cost, Unit
 from autocompact.errors import InvalidInput
@@ -297,8 +299,7 @@ class State:
     breaker: Breaker = field(default_factory=Breaker)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pressure:
+class Pressure(Struct, frozen=True, kw_only=True):
     """The use of one limit by the next request; ``kind`` is the unit.
 
     Attributes:
@@ -326,16 +327,14 @@ class Pressure:
         return f"{self.used:,} {self.kind} (threshold {self.threshold:,}, limit {self.limit:,})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Continue:
+class Continue(Struct, frozen=True, kw_only=True):
     """Send the request as it is."""
 
     reason: str
     pressure: Pressure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepare:
+class Prepare(Struct, frozen=True, kw_only=True):
     """Send it, and make a compaction ready in the background."""
 
     reason: str
@@ -343,8 +342,7 @@ class Prepare:
     target: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compact:
+class Compact(Struct, frozen=True, kw_only=True):
     """Compact first.
 
     Attributes:
@@ -362,8 +360,7 @@ class Compact:
     model_free: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refuse:
+class Refuse(Struct, frozen=True, kw_only=True):
     """The request does not fit, and the policy says not to compact."""
 
     reason: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from autocompact.core.terms import occurrences, terms
 from autocompact.core.tokens import Counter, truncated
@@ -16,8 +17,7 @@ _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|(?<=[。！？；])")
 _LONG = 160
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     """A run of a text. ``end`` is the offset at which the next page begins, None if there is none."""
 
     text: str

@@ -7,7 +7,8 @@ request, so these texts are worded when the context is rendered. A record keeps 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 OPENS = 'memory_expand("m{}") shows it]'
 """Ends a stub, in the words of a record; the field is the ``seq`` of the message."""
@@ -25,8 +26,7 @@ _CUT_REQUEST = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lookup:
+class Lookup(Struct, frozen=True, kw_only=True):
     """The way in which the model of a conversation can open a reference.
 
     Attributes:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from autocompact.core.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
 
@@ -33,8 +34,7 @@ class Pair(NamedTuple):
     result: Place
 
 
-@dataclass(slots=True)
-class _Open(Generic[C, R]):
+class _Open(Struct, Generic[C, R]):
     call: C
     early: R | None
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autocompact.core.language import detect
 from autocompact.core.patterns import LazyPattern
@@ -52,8 +54,7 @@ _TELLING_WORDS = 40
 _SENTENCE_END = LazyPattern(r"[.!?](?=\s)|[。！？]|(?<=\S)(?=\n)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedSummary:
+class ParsedSummary(Struct, frozen=True, kw_only=True):
     """The summary in a reply, and what stood around it.
 
     Attributes:
@@ -69,16 +70,14 @@ class ParsedSummary:
     odd: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ok:
+class Ok(Struct, frozen=True, kw_only=True):
     """A summary that can be used; ``notes`` say what is not as asked for."""
 
     text: str
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """Reason why a reply cannot be used as a summary: a sentence for the receipt."""
 
     kind: ProblemKind

@@ -17,9 +17,10 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias, cast
+
+from msgspec import Struct
 
 from autocompact.core.messages import Document, Message, Part, Reasoning, Text, ToolCall, ToolResult, decoded
 from autocompact.core.terms import terms
@@ -66,8 +67,7 @@ REASONING = 0.6
 """What the model's thinking counts: it repeats what is said elsewhere, and cannot be quoted to the user."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(Struct, frozen=True, kw_only=True):
     """A piece of a message that is searched as one.
 
     Attributes:
@@ -87,8 +87,7 @@ class Passage:
     length: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Struct, frozen=True, kw_only=True):
     """A question, taken apart.
 
     Attributes:
@@ -100,8 +99,7 @@ class Query:
     names: tuple[tuple[int, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Posting:
+class Posting(Struct, frozen=True, kw_only=True):
     """Occurrences of a term of the query.
 
     Attributes:
@@ -113,8 +111,7 @@ class Posting:
     found: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class Ranked(Struct, frozen=True, kw_only=True):
     """A message that answers.
 
     Attributes:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 
@@ -367,8 +368,7 @@ def _after_blanks(text: str, at: int) -> int:
     return blanks.end()
 
 
-@dataclass(frozen=True, slots=True)
-class SlashCommand:
+class SlashCommand(Struct, frozen=True):
     """A command of Claude Code's user, as it is recorded and sent: in tags.
 
     Attributes:

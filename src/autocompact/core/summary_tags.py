@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 
@@ -35,8 +36,7 @@ _QUOTES = {
 _TAG_ONLY = LazyPattern(r"(?:\s|</?summary[^<>]{0,200}>)*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryTag:
+class SummaryTag(Struct, frozen=True):
     """A summary tag of a reply, from character ``start`` to ``end``."""
 
     start: int
@@ -44,8 +44,7 @@ class SummaryTag:
     closes: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(Struct, frozen=True, kw_only=True):
     """A candidate for the summary.
 
     Attributes:

@@ -28,6 +28,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from autocompact.core.factors import OURS, first_factor
 from autocompact.core.messages import Usage
 
@@ -83,8 +85,7 @@ class Reading:
         return max(0, self.reported + self.estimated)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anchor:
+class Anchor(Struct, frozen=True, kw_only=True):
     """A report that is believed.
 
     Attributes:
@@ -100,8 +101,7 @@ class Anchor:
     covered: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
+class Rejected(Struct, frozen=True, kw_only=True):
     """A report that is not believed, and why."""
 
     sent: Load

@@ -18,7 +18,8 @@ from autocompact.models.environment import FAMILIES, model_from_environment
 from autocompact.models.reconstructed import require_ctok
 from autocompact.ports import Model, Workers
 from autocompact.runtime.files import close_to_others, make_file, make_folder
-from autocompact.settings import Settings, gateway_database_of, gateway_mode_of, mode_of, prices_of
+from autocompact.settings import Settings, gateway_database_of, gateway_mode_of, mode_of
+from autocompact.settings.upkeep import prices_of
 from autocompact.stores.access import AccessKeys
 from autocompact.stores.memory import MemoryStore
 from autocompact.stores.memory_index import MemoryIndex

@@ -12,9 +12,11 @@ import heapq
 import re
 from collections import Counter as Counted
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
+
+from msgspec import Struct
 
 from autocompact.core.language import WORDS
 from autocompact.core.patterns import LazyPattern
@@ -418,8 +420,7 @@ def _stands(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter)
     return _fitting(ranked, budget, counter=counter)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """A line that may be cut.
 
     Attributes:

@@ -11,9 +11,11 @@ import difflib
 import re
 from collections import Counter as Counted
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import groupby, takewhile
 from typing import TypeAlias, cast
+
+from msgspec import Struct, field
 
 from autocompact.core.actions import Action, Effect, inserts, with_slashes
 from autocompact.core.argument_names import EDITS, NEW, OLD, PATCHES, WHOLE, in_snake_case
@@ -80,8 +82,7 @@ Edit: TypeAlias = "tuple[Redacted, Effect, list[tuple[str | None, str]]]"
 """Path, effect, and what was there before with what is there now; None for a whole file."""
 
 
-@dataclass(slots=True)
-class _File:
+class _File(Struct):
     """What happened to one file: added lines that still stand, removed ones, in order."""
 
     effects: dict[Effect, int] = field(default_factory=dict[Effect, int])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 
@@ -82,8 +83,7 @@ def short(command: str) -> str:
     return command if len(command) <= LONGEST else command[: LONGEST - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """A check, taken apart, so that two runs of it can be compared whatever their flags and runners.
 
     Attributes:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction import Redacted

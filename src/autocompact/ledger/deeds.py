@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from autocompact.core.actions import todo_items
 from autocompact.core.patterns import LazyPattern
@@ -62,8 +64,7 @@ OUTLINE, LONGEST_OUTLINE = 8, 40_000
 """Definitions that are told of a file that was read, and characters of it in which they are looked for."""
 
 
-@dataclass(slots=True)
-class _Read:
+class _Read(Struct):
     seq: int
     defines: dict[Redacted, None] = field(default_factory=dict[Redacted, None])
 
@@ -122,8 +123,7 @@ def _told(path: str, defines: Mapping[Redacted, None], *, needs: Mapping[str, fl
     return filled(": {} (+{} more)", listed, more) if more > 0 else filled(": {}", listed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Run:
+class _Run(Struct, frozen=True, kw_only=True):
     """The last run of a command.
 
     Attributes:

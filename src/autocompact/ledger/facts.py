@@ -12,8 +12,9 @@ import re
 from collections import Counter as Counted
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from autocompact.core.language import detect
 from autocompact.core.patterns import LazyPattern
@@ -131,8 +132,7 @@ _LINES_OF_ONE = 3
 _SHORT_ANSWER, _LONGEST_QUESTION = 60, 110
 
 
-@dataclass(slots=True, kw_only=True)
-class _Clause:
+class _Clause(Struct, kw_only=True):
     text: str
     seq: int
     by: Redacted

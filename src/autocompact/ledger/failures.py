@@ -9,7 +9,8 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import edited, filled, joined, pieces
@@ -33,8 +34,7 @@ _RESOLVES = LazyPattern(
 )
 
 
-@dataclass(slots=True, kw_only=True)
-class _Failure:
+class _Failure(Struct, kw_only=True):
     """A call that failed.
 
     Attributes:

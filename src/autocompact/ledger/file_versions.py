@@ -7,7 +7,8 @@ match, or something else may have changed the file (a shell command, a checkout)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY
@@ -22,8 +23,7 @@ _PART = ("offset", "limit", "view_range", "start_line", "end_line", "pages")
 _LINE = LazyPattern(r" *(\d{1,7})[→\t:](.*)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileVersion:
+class FileVersion(Struct, frozen=True, kw_only=True):
     """A file that the agent's file tools read, wrote or edited.
 
     Attributes:

@@ -15,9 +15,9 @@ import math
 import re
 from collections import Counter as Counted
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autocompact.core.patterns import LazyPattern
@@ -144,8 +144,7 @@ SAID_BEFORE = 0.1
 """Share of its worth that a passage keeps of which everything was said before."""
 
 
-@dataclass(slots=True)
-class _Candidate:
+class _Candidate(Struct):
     passage: Passage
     seq: int
     order: int

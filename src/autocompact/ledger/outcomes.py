@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autocompact.core.actions import HEREDOC
 from autocompact.core.messages import UNRECORDED
@@ -93,8 +94,7 @@ TAIL = 6_000
 LONGEST_CUT = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """What came of a command.
 
     Attributes:

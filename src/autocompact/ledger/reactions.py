@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.terms import terms
@@ -98,8 +99,7 @@ _VAGUE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reaction:
+class Reaction(Struct, frozen=True, kw_only=True):
     """What a message makes of an earlier request.
 
     Attributes:

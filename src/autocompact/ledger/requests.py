@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from autocompact.core.redacted import EMPTY, edited, filled, joined
 from autocompact.core.redaction import Redacted
@@ -30,8 +31,7 @@ LOOK_BACK = 50
 """Requests that are looked through for the one that speaks of a thing."""
 
 
-@dataclass(slots=True)
-class _Turn:
+class _Turn(Struct):
     """A request, the words the model closed the turn with, and what an earlier ledger knew of it.
 
     Attributes:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern, any_of
 from autocompact.core.redacted import EMPTY, filled, own
@@ -328,8 +330,7 @@ _LITTLE = 1
 """Words of a rule beside what it is to use: "for everything", "for indentation"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """A standing instruction as it was said.
 
     Attributes:
@@ -713,8 +714,7 @@ _SPEAKERS: Mapping[Speaker, Redacted] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     entry: Entry
     rule: Rule
 

@@ -6,13 +6,12 @@ Each message is redacted before anything else looks at it. Everything the ledger
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, dropwhile, pairwise
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from autocompact.core.actions import Action, ends, interpret, told
 from autocompact.core.messages import Message
@@ -72,8 +71,7 @@ _SHORT = 400
 _THINKING = LazyPattern(r"</?think(?:ing)?>\s*")
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """One tool call with its answer, as far as there is one; ``outcome`` is that of a command, ``id`` its place in the log."""
 
     seq: int
@@ -111,8 +109,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     time: str = ""
 
 
-@dataclass(slots=True)
-class Scan:
+class Scan(Struct):
     """What one pass found.
 
     Attributes:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter as Counted
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, cut, edited, filled
@@ -57,8 +59,7 @@ _TASK = 40
 """Characters that must stand behind a role."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shortened:
+class Shortened(Struct, frozen=True, kw_only=True):
     """What is left of a text, and how many of its passages went."""
 
     text: Redacted
@@ -66,8 +67,7 @@ class Shortened:
     passages: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """A line, a sentence of a long line, or a block of code; headings open a section."""
 
     text: str

@@ -6,8 +6,9 @@ can be one word or a whole file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from autocompact.core.redacted import EMPTY, pieces
 from autocompact.core.redaction import Redacted
@@ -17,8 +18,7 @@ Source: TypeAlias = Literal["result", "reasoning", "assistant", "call", "edit", 
 SOURCES: tuple[Source, ...] = ("result", "reasoning", "assistant", "call", "edit", "user", "summary")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, kw_only=True):
     """A stretch of text of one message from one source; ``where`` is the file or command it shows."""
 
     seq: int
@@ -32,8 +32,7 @@ Voice: TypeAlias = Literal["closing", "assistant", "reasoning", "report", "ticke
 reads, and one that is closed or was read again."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Spoken:
+class Spoken(Struct, kw_only=True):
     """A text of the agent.
 
     Attributes:
@@ -56,8 +55,7 @@ class Spoken:
         return self.voice in ("closing", "assistant", "reasoning")
 
 
-@dataclass(slots=True)
-class Sighting:
+class Sighting(Struct):
     """What is known of one name.
 
     Attributes:

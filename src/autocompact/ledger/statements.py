@@ -14,10 +14,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from math import fsum, log2
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.ledger.passages import sentences
@@ -131,8 +132,7 @@ def said_in(text: str) -> list[str]:
     return [part for part in parts if len(content(part)) > 1] or [text]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class _Wanted(Struct, frozen=True, kw_only=True):
     """The tokens of a sentence as one text weighs them.
 
     A set has another order in each process: `fsum` rounds once, so that a sum is the same in any order.

@@ -13,8 +13,10 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+
+from msgspec import Struct
 
 from autocompact.core.language import WORDS
 from autocompact.core.patterns import LazyPattern
@@ -84,8 +86,7 @@ _GOES_ON = LazyPattern(
 _LEFT_OF_NEED = 0.3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repaired:
+class Repaired(Struct, frozen=True, kw_only=True):
     """A summary with what was missing.
 
     Attributes:

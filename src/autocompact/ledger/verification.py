@@ -20,9 +20,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import cut, filled, one_line, pieces
@@ -136,8 +137,7 @@ _QUOTES = ('"', "'", "`", "“", "”", "‘", "’", "„", "«", "»", "「", 
 _CHANGED = LazyPattern(r"[\w.]{3,}(?=\(\))")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contradiction:
+class Contradiction(Struct, frozen=True, kw_only=True):
     """Where a summary says what the evidence does not.
 
     Attributes:
@@ -149,8 +149,7 @@ class Contradiction:
     entry: Entry | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
+class Verification(Struct, frozen=True, kw_only=True):
     """What a text says of a ledger.
 
     Attributes:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from operator import mul
+
+from msgspec import Struct
 
 from autocompact.ledger.identifiers import Shape
 from autocompact.ledger.sightings import Sighting
@@ -31,8 +32,7 @@ FACTS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class Weights(Struct, frozen=True, kw_only=True):
     """The model: a weight for each of `FACTS`, and by shape the log-odds to begin with."""
 
     facts: tuple[float, ...]

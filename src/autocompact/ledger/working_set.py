@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import mul
+
+from msgspec import Struct, field
 
 from autocompact.core.actions import Effect
 from autocompact.core.patterns import LazyPattern
@@ -33,8 +34,7 @@ FACTS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class Weights(Struct, frozen=True, kw_only=True):
     """A logistic model: a weight for each of `FACTS`, and the log-odds to begin with."""
 
     facts: tuple[float, ...]
@@ -44,8 +44,7 @@ class Weights:
 LEARNED = Weights(facts=(-0.63, -0.37, 0.25, 0.77, 0.11, 0.29), bias=-0.61)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileNeed:
+class FileNeed(Struct, frozen=True, kw_only=True):
     """A file, how likely it is read again, and what shows it.
 
     Attributes:
@@ -70,8 +69,7 @@ _UNCHANGED = (
 """Claude Code's answers to a second reading of an unchanged file: what the first one showed is the file still."""
 
 
-@dataclass(slots=True)
-class FileHistory:
+class FileHistory(Struct):
     """What happened to a file.
 
     Attributes:

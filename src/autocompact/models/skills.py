@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 from autocompact.errors import InvalidInput
@@ -22,6 +21,8 @@ def load_skill(name_or_path: str | Path) -> Skill:
         InvalidInput: there is no such prompt, it cannot be read, or it is no skill file.
     """
     if name_or_path in BUILT_IN:
+        from importlib import resources
+
         file = resources.files("autocompact.ledger.prompts") / name_or_path / "SKILL.md"
         return parse_skill(file.read_text("utf-8"), source=f"the built-in skill {name_or_path!r}")
     if isinstance(name_or_path, str) and is_text(name_or_path):

@@ -18,12 +18,13 @@ import threading
 import zlib
 from collections import Counter as Occurrences
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
+
+from msgspec import Struct
 
 from autocompact.core.factors import reconstruction_of, vocabulary_of
 from autocompact.core.strides import STRIDE, strides
@@ -210,8 +211,7 @@ def _encoding_of(model: str) -> Name:
     return "cl100k_base" if name == "cl100k_base" else "o200k_base"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Vocabulary:
+class _Vocabulary(Struct, frozen=True, kw_only=True):
     """An encoding as it was read: what tiktoken makes one of, and the lines of its ranks."""
 
     parts: Mapping[str, Any]

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct, field
 
 from autocompact.core.messages import UNRECORDED, Part, Reasoning, Text, ToolCall, ToolResult
 from autocompact.sessions.aider_edits import Edit, find_edits, with_ticks
@@ -86,8 +88,7 @@ class _Made:
     created: bool
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     log: Log = field(default_factory=Log)
     model: str = ""
     _time: str = ""

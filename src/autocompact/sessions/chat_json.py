@@ -8,9 +8,9 @@ Where a file holds several conversations, the first one is the session, and the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autocompact.core.messages import Dialect, Message, ToolResult
@@ -66,8 +66,7 @@ class _Response(msgspec.Struct):
     model: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class _Conversation:
+class _Conversation(Struct, kw_only=True):
     """Messages with the line each begins at, and the program that wrote them where its own fields tell it."""
 
     messages: list[tuple[int, bytes]]
@@ -118,18 +117,18 @@ def read(lines: Iterable[bytes]) -> Session:
     return _session(conversations, skipped=source.skipped)
 
 
-def read_list(document: bytes) -> Session:
+def read_list(lines: Iterable[bytes]) -> Session:
     """Read one JSON array: of messages, or of objects with a list of messages each."""
-    items = [bytes(item) for item in _items(document)]
+    items = [bytes(item) for item in _items(b"".join(lines))]
     if "role" in _fields(items[0]):
         return _session([_Conversation(messages=[(1, item) for item in items])], skipped=[])
     found = (_wrapped(_fields(item), line=1) for item in items)
     return _session([conversation for conversation in found if conversation is not None], skipped=[])
 
 
-def read_object(document: bytes) -> Session:
+def read_object(lines: Iterable[bytes]) -> Session:
     """Read one JSON object with a list of messages."""
-    conversation = _wrapped(_fields(document), line=1)
+    conversation = _wrapped(_fields(b"".join(lines)), line=1)
     return _session([conversation] if conversation is not None else [], skipped=[])
 
 

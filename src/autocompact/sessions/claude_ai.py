@@ -6,9 +6,9 @@ A reply holds its calls with their results, newer exports without ids: a result 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 import msgspec
+from msgspec import Struct, field
 
 from autocompact.core.messages import Part, Reasoning, Text, ToolCall, ToolResult
 from autocompact.sessions.building import Log, as_text, decoded, items, not_exported, off_branch
@@ -98,8 +98,7 @@ def read(lines: Iterable[bytes]) -> Session:
     )
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     log: Log = field(default_factory=Log)
     _calls: int = 0
 

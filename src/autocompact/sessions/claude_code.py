@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import msgspec
+from msgspec import Struct
 
 from autocompact.compaction.record import Mask
 from autocompact.core.messages import Image, Part, Text, ToolResult, Usage
@@ -140,8 +140,7 @@ _api = msgspec.json.Decoder(_Api).decode
 _origin = msgspec.json.Decoder(_Origin).decode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class Loaded(Struct, frozen=True, kw_only=True):
     """A session with what a writer needs besides: the ``uuid``s of the lines of each message."""
 
     session: Session

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
 
 from autocompact.compaction.record import Compaction, Mask, Receipt, Rung
 from autocompact.core.messages import Message, Part, Role, ToolCall, ToolResult, Usage
@@ -16,8 +17,7 @@ from autocompact.ledger.entries import Ledger
 CLEARED: Final = "[Old tool result content cleared]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """The part of a message that one line adds to the log; lines with the same ``key`` are one message."""
 
     number: int
@@ -32,8 +32,7 @@ class Record:
     queued: bool = False
 
 
-@dataclass(slots=True, kw_only=True)
-class Boundary:
+class Boundary(Struct, kw_only=True):
     """A compaction: the ``segment`` (first and last uuid) or the ``kept`` uuids stayed verbatim.
 
     One that autocompact wrote says it in ``through_seq``, ``kept_seqs`` and ``masks`` (None: it is not one).
@@ -53,8 +52,7 @@ class Boundary:
     author: str = "claude_code"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Micro:
+class Micro(Struct, frozen=True, kw_only=True):
     """A micro-compaction: the outputs of these calls were cleared."""
 
     number: int
@@ -67,8 +65,7 @@ class Micro:
 Event: TypeAlias = Record | Boundary | Micro
 
 
-@dataclass(slots=True, kw_only=True)
-class Log:
+class Log(Struct, kw_only=True):
     """Messages with the line and the uuids each comes from, compactions, boundaries that have no summary."""
 
     messages: list[Message] = field(default_factory=list[Message])

@@ -106,7 +106,9 @@ def _reader_of(line: bytes) -> _Reader | None:
         fields = _fields(line.removeprefix(BOM))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    read = next(readers(fields), None)
-    if read is codex.read:
+    found = next(readers(fields), None)
+    if found is None:
+        return None
+    if found.module == "codex":
         return codex.Reader()
-    return claude_code.Reader() if read is claude_code.read else None
+    return claude_code.Reader() if found.module == "claude_code" else None

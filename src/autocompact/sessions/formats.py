@@ -7,37 +7,13 @@ from it or checked against it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from importlib import import_module
+from typing import Any, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
-from autocompact.sessions import (
-    aider,
-    chat_json,
-    chatgpt,
-    claude_ai,
-    claude_code,
-    cline,
-    codex,
-    continue_dev,
-    copilot_cli,
-    cursor,
-    gemini_cli,
-    gemini_contents,
-    goose,
-    kimi_code,
-    langchain,
-    opencode,
-    openhands,
-    pi,
-    pydantic_ai,
-    qwen_code,
-    responses_json,
-    specstory,
-    vercel_ai,
-)
 from autocompact.sessions.session import Format, Session
 
 Fields: TypeAlias = Mapping[str, msgspec.Raw]
@@ -87,58 +63,67 @@ KNOWN_ARE = f"Known are {KNOWN}."
 """What can be read, as the end of an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """The reader of a format, and how it is recognised by the fields of an object."""
+class Reader(Struct, frozen=True):
+    """The reader of a format, and how it is recognised by the fields of an object.
 
+    Attributes:
+        module: its module in this package.
+        matches: True for the fields of an object of this format.
+        read: reads the lines of a file.
+    """
+
+    module: str
     matches: Matches
     read: Read
 
 
+def _called(module: str, function: str) -> Callable[[Any], Any]:
+    """A function of a module of this package, which is imported at the first call: a session needs three of twenty."""
+
+    def call(argument: object) -> object:
+        return getattr(import_module(f"autocompact.sessions.{module}"), function)(argument)
+
+    return call
+
+
+def _reader(module: str, *, matches: str = "matches", read: str = "read") -> Reader:
+    return Reader(module, _called(module, matches), _called(module, read))
+
+
 LINES: tuple[Reader, ...] = (
-    Reader(codex.matches, codex.read),
-    Reader(qwen_code.matches, qwen_code.read),
-    Reader(claude_code.matches, claude_code.read),
-    Reader(kimi_code.matches, kimi_code.read),
-    Reader(copilot_cli.matches, copilot_cli.read),
-    Reader(pi.matches, pi.read),
-    Reader(openhands.matches, openhands.read),
-    Reader(goose.matches, goose.read),
-    Reader(gemini_cli.matches_line, gemini_cli.read_lines),
+    _reader("codex"),
+    _reader("qwen_code"),
+    _reader("claude_code"),
+    _reader("kimi_code"),
+    _reader("copilot_cli"),
+    _reader("pi"),
+    _reader("openhands"),
+    _reader("goose"),
+    _reader("gemini_cli", matches="matches_line", read="read_lines"),
 )
 """JSON lines, the first that matches a line."""
 
-
-def _read_object(lines: Iterable[bytes]) -> Session:
-    return chat_json.read_object(b"".join(lines))
-
-
-def _read_list(lines: Iterable[bytes]) -> Session:
-    return chat_json.read_list(b"".join(lines))
-
-
 DOCUMENTS: tuple[Reader, ...] = (
-    Reader(gemini_cli.matches, gemini_cli.read),
-    Reader(cline.matches, cline.read),
-    Reader(continue_dev.matches, continue_dev.read),
-    Reader(opencode.matches, opencode.read),
-    Reader(goose.matches, goose.read),
-    Reader(chatgpt.matches, chatgpt.read),
-    Reader(claude_ai.matches, claude_ai.read),
-    Reader(pydantic_ai.matches, pydantic_ai.read),
-    Reader(gemini_contents.matches, gemini_contents.read),
-    Reader(langchain.matches, langchain.read),
-    Reader(vercel_ai.matches, vercel_ai.read),
-    Reader(responses_json.matches, responses_json.read),
+    _reader("gemini_cli"),
+    _reader("cline"),
+    _reader("continue_dev"),
+    _reader("opencode"),
+    _reader("goose"),
+    _reader("chatgpt"),
+    _reader("claude_ai"),
+    _reader("pydantic_ai"),
+    _reader("gemini_contents"),
+    _reader("langchain"),
+    _reader("vercel_ai"),
+    _reader("responses_json"),
 )
 """One JSON object, the first that matches it."""
 
-CHAT_LINES = Reader(chat_json.matches, chat_json.read)
-CHAT_OBJECT = Reader(chat_json.matches, _read_object)
+CHAT_LINES = _reader("chat_json")
+CHAT_OBJECT = _reader("chat_json", read="read_object")
 
 
-@dataclass(frozen=True, slots=True)
-class ListReader:
+class ListReader(Struct, frozen=True):
     """The reader of a format that is a JSON array, and how it is recognised."""
 
     matches: Callable[[bytes], bool]
@@ -156,27 +141,33 @@ def _first(matches: Matches, document: bytes) -> bool:
     return False
 
 
+def _of_items(module: str, *, matches: str = "matches") -> ListReader:
+    return ListReader(partial(_first, _called(module, matches)), _called(module, "read"))
+
+
+def _of_list(module: str, *, read: str = "read") -> ListReader:
+    return ListReader(_called(module, "is_list"), _called(module, read))
+
+
 LISTS: tuple[ListReader, ...] = (
-    ListReader(partial(_first, chatgpt.matches), chatgpt.read),
-    ListReader(partial(_first, claude_ai.matches), claude_ai.read),
-    ListReader(partial(_first, pydantic_ai.matches), pydantic_ai.read),
-    ListReader(partial(_first, gemini_contents.is_content), gemini_contents.read),
-    ListReader(partial(_first, langchain.matches), langchain.read),
-    ListReader(vercel_ai.is_list, vercel_ai.read),
-    ListReader(responses_json.is_list, responses_json.read),
-    ListReader(chat_json.is_list, _read_list),
+    _of_items("chatgpt"),
+    _of_items("claude_ai"),
+    _of_items("pydantic_ai"),
+    _of_items("gemini_contents", matches="is_content"),
+    _of_items("langchain"),
+    _of_list("vercel_ai"),
+    _of_list("responses_json"),
+    _of_list("chat_json", read="read_list"),
 )
 """One JSON array, the first that matches it."""
 
-TEXTS: tuple[tuple[Callable[[str], bool], Read], ...] = (
-    (aider.matches, aider.read),
-    (cursor.matches, cursor.read),
-    (specstory.matches, specstory.read),
+TEXTS: tuple[tuple[Callable[[str], bool], Read], ...] = tuple(
+    (_called(module, "matches"), _called(module, "read")) for module in ("aider", "cursor", "specstory")
 )
 """Texts that are no JSON, by how they begin."""
 
 
-def readers(fields: Fields, *, alone: bool = False) -> Iterator[Read]:
+def readers(fields: Fields, *, alone: bool = False) -> Iterator[Reader]:
     """Yield the readers for a file with such a line, best first.
 
     Args:
@@ -185,4 +176,4 @@ def readers(fields: Fields, *, alone: bool = False) -> Iterator[Read]:
     """
     for reader in (*LINES, *(DOCUMENTS if alone else ()), CHAT_LINES):
         if reader.matches(fields):
-            yield reader.read
+            yield reader

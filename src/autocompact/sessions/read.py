@@ -25,6 +25,7 @@ from autocompact.sessions.formats import (
     TEXTS,
     Fields,
     Read,
+    Reader,
     readers,
 )
 from autocompact.sessions.jsonl import BOM, NOT_JSON, Lines, salvage
@@ -39,6 +40,12 @@ _FIRST_ITEMS = 200
 
 _MOST_FOREIGN = 10
 """Lines that are no JSON for each message, in a session that was damaged or stands amid the lines of a log."""
+
+_SAMPLE = 8_192
+"""Bytes of what could not be read, enough to tell an encoding or a program."""
+
+_TRUNCATED = "truncated"
+"""In what msgspec says of JSON that is right as far as it goes."""
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _any = msgspec.json.Decoder(msgspec.Raw).decode
@@ -115,16 +122,17 @@ def _read(file: BinaryIO, *, path: Path) -> Session:
     file.seek(0)
     reader = _reader(file, alone=alone)
     file.seek(0)
-    if reader is CHAT_LINES.read and _is_list_of_others(file):
+    if reader is CHAT_LINES and _is_list_of_others(file):
         reader = None
     file.seek(0)
     try:
-        session = _read_items(file) if reader is None else reader(file)
+        session = _read_items(file) if reader is None else reader.read(file)
     except (msgspec.DecodeError, UnicodeDecodeError, InvalidRequest) as error:
         raise UnreadableSession(f"{str(path)!r} is JSON, but no session: {error}. {KNOWN_ARE}") from error
     if session is None:
         file.seek(0)
-        raise UnreadableSession(_no_session(path, first, alone=alone, sample=file.read(8192)))
+        content = file.read(_SAMPLE if _is_json(first) else -1)
+        raise UnreadableSession(_no_session(path, first, alone=alone, content=content))
     return session
 
 
@@ -189,13 +197,15 @@ def _read_document(content: bytes, *, path: Path) -> Session:
 def _text_reader(head: bytes) -> Read | None:
     """The reader of a text that is no JSON, by how it begins."""
     text = head.removeprefix(BOM).decode(errors="replace").replace("\r\n", "\n")
+    if text.lstrip().startswith(("{", "[")):  # as nearly all: those readers need not be loaded to say no
+        return None
     return next((read for matches, read in TEXTS if matches(text)), None)
 
 
-def _reader(lines: Iterable[bytes], *, alone: bool) -> Read | None:
+def _reader(lines: Iterable[bytes], *, alone: bool) -> Reader | None:
     """The reader of the first format that a line belongs to; ``alone`` says that there is only one line."""
     found = (fields for line in lines for fields in _objects(line))
-    return next((read for fields in found for read in readers(fields, alone=alone)), None)
+    return next((reader for fields in found for reader in readers(fields, alone=alone)), None)
 
 
 def _objects(line: bytes) -> Iterator[Fields]:
@@ -215,6 +225,16 @@ def _is_json(content: bytes) -> bool:
     except (msgspec.DecodeError, RecursionError):
         return False
     return True
+
+
+def _breaks_off(content: bytes) -> bool:
+    """True for an object or array in JSON of which the end is missing."""
+    content = content.removeprefix(BOM).lstrip()
+    try:
+        _any(content)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return content.startswith((b"{", b"[")) and _TRUNCATED in str(error)
+    return False
 
 
 # UTF-32 first: its mark begins with that of UTF-16
@@ -253,7 +273,8 @@ def _no_file(path: Path, error: OSError) -> str:
     return f"{str(path)!r} cannot be read: {error.strerror or error}."
 
 
-def _no_session(path: Path, first: bytes, *, alone: bool, sample: bytes) -> str:
+def _no_session(path: Path, first: bytes, *, alone: bool, content: bytes) -> str:
+    sample = content[:_SAMPLE]
     if (encoding := _wide_encoding(sample)) is not None:
         return (
             f"{str(path)!r} is text in {encoding}, not in UTF-8: save it as UTF-8, for instance with "
@@ -267,4 +288,6 @@ def _no_session(path: Path, first: bytes, *, alone: bool, sample: bytes) -> str:
         return (
             f"{str(path)!r} is JSON lines, but none of them belongs to a session that is known. {KNOWN_ARE}"
         )
+    if _breaks_off(content):
+        return f"{str(path)!r} breaks off: it is one JSON document without its end. Copy or export it again."
     return f"{str(path)!r} is not JSON: no line of it can be read. {KNOWN_ARE}"

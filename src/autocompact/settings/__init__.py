@@ -1,21 +1,21 @@
 """Settings: one ``settings.json`` for everything, read from the project, the user's folder and the environment.
 
-`load_settings` gives all values with their origins; `mode_of` and `policy_of` are what they mean to the engine. The schedule of
-a server is in `schedule`, which loads the upkeep.
+`load_settings` gives all values with their origins; `mode_of` and `policy_of` are what they mean to the engine. Prices and
+the policy of the upkeep are in `upkeep`, the schedule of a server in `schedule`: a command that compacts loads neither.
 """
 
-from autocompact.settings.engine import gateway_mode_of, mode_of, policy_of, session_mode_of, threshold_of
-from autocompact.settings.fields import Setting, all_settings
-from autocompact.settings.loading import Loaded, Origin, load_settings, project_file, user_file, value_of
-from autocompact.settings.schema import made_schema, schema
-from autocompact.settings.upkeep import (
-    databases_of,
-    gateway_database_of,
-    memory_folder_of,
-    prices_of,
-    upkeep_policy_of,
+from autocompact.settings.engine import (
+    gateway_mode_of,
+    mode_of,
+    policy_of,
+    session_mode_of,
+    threshold_of,
     window_of,
 )
+from autocompact.settings.fields import Setting, all_settings
+from autocompact.settings.loading import Loaded, Origin, load_settings, project_file, user_file, value_of
+from autocompact.settings.places import databases_of, gateway_database_of, memory_folder_of
+from autocompact.settings.schema import made_schema, schema
 from autocompact.settings.values import Settings
 
 __all__ = [
@@ -32,12 +32,10 @@ __all__ = [
     "memory_folder_of",
     "mode_of",
     "policy_of",
-    "prices_of",
     "project_file",
     "schema",
     "session_mode_of",
     "threshold_of",
-    "upkeep_policy_of",
     "user_file",
     "value_of",
     "window_of",

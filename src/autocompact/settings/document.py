@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
 import msgspec
+from msgspec import Struct
 
 from autocompact.errors import InvalidInput
 from autocompact.settings.fields import by_path, sections, suggestion
@@ -27,8 +27,7 @@ _PATH = re.compile(r" - at `\$(.*)`$")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(Struct, frozen=True, kw_only=True):
     """A value and where it stands."""
 
     value: object

@@ -11,8 +11,9 @@ import msgspec
 
 from autocompact.compaction.modes import MODES, Mode
 from autocompact.core.budget import Policy, preset
+from autocompact.core.windows import window_for
 from autocompact.settings.trust import OFFLINE
-from autocompact.settings.values import Settings
+from autocompact.settings.values import Models, Settings
 
 _OF_POLICY = ("target", "tail_tokens", "on_overflow")
 _OF_MODE = ("summary_tokens", "working_set_tokens", "cap_tokens", "output_tokens", "placement", "background")
@@ -87,3 +88,16 @@ def threshold_of(threshold: int | str) -> int:
 def _set(settings: Settings, names: tuple[str, ...]) -> dict[str, Any]:
     values = {name: getattr(settings.engine, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def window_of(models: Models, *, model: str, recorded: int | None = None) -> int | None:
+    """Tokens of the window of ``model``; None where nobody knows.
+
+    Args:
+        models: the settings, which come first where they say something of their own.
+        model: its name.
+        recorded: what a recorded session says; it comes before the table of known models.
+    """
+    known = window_for(model)
+    of_settings = models.window or window_for(model, overrides=models.windows)
+    return of_settings if of_settings and of_settings != known else recorded or known

@@ -6,12 +6,11 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias, cast, get_type_hints
 
 import msgspec
-from msgspec import inspect
+from msgspec import Struct, inspect
 
 from autocompact.errors import InvalidInput
 from autocompact.settings.values import Settings
@@ -24,8 +23,7 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """A setting: its path, type and description.
 
     Attributes:

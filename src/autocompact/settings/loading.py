@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
+from msgspec import Struct
 
 from autocompact.errors import InvalidInput
 from autocompact.history.paths import data_folder
@@ -24,8 +24,7 @@ FILE = "settings.json"
 FOLDER = ".autocompact"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(Struct, frozen=True, kw_only=True):
     """The origin of a value.
 
     Attributes:
@@ -37,8 +36,7 @@ class Origin:
     where: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class Loaded(Struct, frozen=True, kw_only=True):
     """The settings, and the origin of each.
 
     Attributes:

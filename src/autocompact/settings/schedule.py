@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from autocompact.memory.schedule import AfterSessions, Schedule, Upkeep
 from autocompact.ports import Clock, SystemClock
-from autocompact.settings.upkeep import databases_of, memory_folder_of, prices_of, upkeep_policy_of
+from autocompact.settings.places import databases_of, memory_folder_of
+from autocompact.settings.upkeep import prices_of, upkeep_policy_of
 from autocompact.settings.values import Settings
 
 

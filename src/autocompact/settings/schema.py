@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
 import msgspec
@@ -29,4 +28,6 @@ def made_schema() -> bytes:
 
 def schema() -> bytes:
     """The schema that comes along."""
+    from importlib import resources  # 3 ms, of which a command that compacts has no use
+
     return (resources.files("autocompact.settings") / FILE).read_bytes()

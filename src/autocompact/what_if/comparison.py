@@ -27,7 +27,8 @@ from autocompact.core.windows import DEFAULT_WINDOW, window_for
 from autocompact.errors import AutocompactError, InvalidInput, UnreadableSession
 from autocompact.models.vocabulary import default_counter
 from autocompact.sessions import Session, read_session
-from autocompact.settings import Settings, prices_of, window_of
+from autocompact.settings import Settings, window_of
+from autocompact.settings.upkeep import prices_of
 from autocompact.what_if.billing import PriceFile, pricing_for, read_prices
 from autocompact.what_if.course import Course, course_of
 from autocompact.what_if.documents import document_of, recommendation_document, together_document

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, TypeVar, cast
 
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
 from autocompact.core.messages import Dialect, Message, Usage
@@ -22,8 +21,7 @@ _Tokens = Annotated[int, Meta(ge=0, lt=2**53)]
 """Beyond 2**53 a whole number is no longer one in the JSON of most languages."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """The reply of a model.
 
     Attributes:

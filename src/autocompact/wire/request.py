@@ -12,12 +12,12 @@ without, and its items stay the objects that the conversation holds, so that the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from typing import TypeAlias, overload
 
 import msgspec
+from msgspec import Struct
 
 from autocompact.core.messages import Dialect, Message, Role
 from autocompact.errors import InvalidRequest
@@ -110,8 +110,7 @@ class Parsed(Sequence[Message]):
         return self._codec.parse(raw, seq=place + 1, role=role, path=path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """A request to a model.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.name_table import KEY_HEADS
@@ -112,8 +113,7 @@ _FUSED_PASS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The name at ``start`` to ``end``, and how it is written."""
 
     start: int

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from operator import itemgetter
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.anchors import is_searched
@@ -240,8 +242,7 @@ _SET_TO = LazyPattern(r"(?:set|changed|reset|updated)[ ]to[ ]?$", re.IGNORECASE)
 _SETS = LazyPattern(r"(?:set|changed?|reset|updated?)[ ](?:[\w']{1,16}[ ]){0,3}$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Value:
+class _Value(Struct, frozen=True):
     start: int
     end: int
     trust: Trust

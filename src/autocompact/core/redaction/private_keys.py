@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction.rules import Form
@@ -91,8 +92,7 @@ _LEAST = 20
 """Characters of base64 that make a line of a key; its last one may have fewer."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
+class _Mark(Struct, frozen=True):
     """The first or the last line of a block; the secret begins at ``start`` or ends at ``end``."""
 
     start: int

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import cached_property
+
+from msgspec import Struct
 
 from autocompact.core.patterns import LazyPattern
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class Token(Struct, frozen=True, kw_only=True, dict=True):
     """A secret that its beginning gives away.
 
     ``body`` (a pattern) follows one of ``prefixes``. In ``examples`` ``<a36>`` is 36 letters and digits made up by the
@@ -27,14 +28,14 @@ class Token:
     """Characters before the prefix that belong to the token."""
     dense: bool = False
     """The body needs a run of 12 letters and digits, mixed: words joined by hyphens have none."""
-    pattern: LazyPattern = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", LazyPattern(self.body))
+    @cached_property
+    def pattern(self) -> LazyPattern:
+        """``body``, to be looked for."""
+        return LazyPattern(self.body)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class Form(Struct, frozen=True, kw_only=True):
     """A secret that its surroundings give away: the group ``s`` of ``pattern``, matched around ``anchor``.
 
     ``anchor`` is a literal in lower case. The pattern is searched from ``back`` characters before it, and begins at the
@@ -53,8 +54,7 @@ class Form:
     accept: Callable[[str], bool] = bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Name:
+class Name(Struct, frozen=True, kw_only=True):
     """A secret that its name gives away: ``DB_PASSWORD=…``, ``"apiKey": "…"``, ``the password is …``.
 
     ``word`` is matched at ``anchor``; ``head`` must match the end of what stands before it in the name.

@@ -12,6 +12,8 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from msgspec import Struct
+
 from autocompact.compaction.goal import SMALLEST_LEDGER, Goal
 from autocompact.compaction.ladder import (
     SummaryNeeded,
@@ -160,8 +162,7 @@ class Compacted:
         return [text for message in self.after.messages for text in _words(message)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """A session that is compacted but for the summary; `finish_session` does the rest.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from autocompact.compaction.record import Compaction
 from autocompact.compaction.transcript import Transcript
@@ -12,8 +12,7 @@ from autocompact.errors import InvalidInput
 from autocompact.sessions import Session
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Moment(Struct, frozen=True, kw_only=True):
     """A session through one of its messages.
 
     Attributes:

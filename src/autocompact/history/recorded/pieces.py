@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import LiteralString, NamedTuple
+
+from msgspec import Struct
 
 from autocompact.core.actions import Action, interpret
 from autocompact.core.messages import Document, Image, Message, Opaque, Part, Reasoning
@@ -43,8 +44,7 @@ class Weighed(NamedTuple):
     call: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, kw_only=True):
     """One part of a message, ``seq`` 0 for a summary. ``what`` is one line."""
 
     seq: int

@@ -7,7 +7,7 @@ figure is the one for the whole, and our count of the messages is scaled to it. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from autocompact.compaction.metering import replayed
 from autocompact.compaction.transcript import view
@@ -17,8 +17,7 @@ from autocompact.history.recorded.moment import Moment
 from autocompact.sessions import Session
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextUsage:
+class ContextUsage(Struct, frozen=True, kw_only=True):
     """Usage of one recorded context, in tokens of its provider.
 
     Attributes:
