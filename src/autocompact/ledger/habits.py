@@ -7,7 +7,8 @@ as, or by which runner the tests are run, stands in calls that are long past, an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from autocompact.core.actions import HEREDOC
 from autocompact.core.patterns import LazyPattern
@@ -15,6 +16,8 @@ from autocompact.core.redaction import Redacted
 from autocompact.ledger.commands import is_setting, parts
 from autocompact.ledger.outcomes import without_comments
 from autocompact.ledger.scan import Call
+
+_Words: TypeAlias = tuple[str, ...]
 
 OFTEN, PROGRAMS, VARIANTS = 3, 5, 3
 """Calls from which on a program is told, programs that are told, and words told of those that follow now this, now that."""
@@ -35,59 +38,72 @@ _PLAIN = frozenset(
 _LOOP = LazyPattern(
     r"(?:for \w+ in [^;\n]*|while [^;\n]*|if [^;\n]*|do|then|else)\s*(?:;|\n)?\s*(?:do|then)?\s+"
 )
+_OPENS = ("for ", "while ", "if ", "do", "then", "else")
 _VALUE = LazyPattern(r"[\w./:@~$={}%+,-]+\Z")
 
 
 def habits(calls: Iterable[Call]) -> tuple[Redacted, int]:
     """One line on how programs are called here, and the last message that it comes from; "" and 0 for nothing to tell."""
-    begun: Counter[tuple[str, ...]] = Counter()
-    last: dict[tuple[str, ...], int] = {}
+    made: Counter[_Words] = Counter()
+    last: dict[_Words, int] = {}
     for call in calls:
-        for words in _simple(call.action.command):
-            for end in range(1, len(words) + 1):
-                begun[words[:end]] += 1
-                last[words[:end]] = call.seq
-    told = sorted(_common(begun), key=lambda start: (-begun[start], start))[:PROGRAMS]
-    pieces = [f"`{' '.join(start)}{_variants(begun, start)}` {begun[start]}×" for start in told]
-    return Redacted(", ".join(pieces)), max((last[start] for start in told), default=0)
+        for words in _simple(call.action.command) if call.action.command else ():
+            made[words] += 1
+            last[words] = call.seq
+    tree = _Tree(made)
+    told = sorted(_common(tree), key=lambda start: (-tree.times(start), start))[:PROGRAMS]
+    pieces = [f"`{' '.join(start)}{_variants(tree, start)}` {tree.times(start)}×" for start in told]
+    seqs = (seq for words, seq in last.items() for start in told if words[: len(start)] == start)
+    return Redacted(", ".join(pieces)), max(seqs, default=0)
+
+
+class _Tree:
+    """Calls by the words that they begin with: how often each word follows the ones before it."""
+
+    def __init__(self, made: Mapping[_Words, int]) -> None:
+        self._after: dict[_Words, Counter[str]] = {}
+        for words, times in made.items():
+            for end, word in enumerate(words):
+                self._after.setdefault(words[:end], Counter())[word] += times
+
+    def __iter__(self) -> Iterator[_Words]:
+        """All beginnings."""
+        return ((*start, word) for start, following in self._after.items() for word in following)
+
+    def times(self, start: _Words) -> int:
+        """How many calls begin so."""
+        return self._after[start[:-1]][start[-1]]
+
+    def after(self, start: _Words) -> list[tuple[str, int]]:
+        """The words that follow ``start``, with their counts, the most frequent first."""
+        return sorted(self._after.get(start, Counter()).items(), key=lambda one: (-one[1], one[0]))
 
 
 def _simple(command: str) -> Iterator[tuple[str, ...]]:
     """Of each command in a command line the words before the first that is no plain one."""
     for part in parts(without_comments(HEREDOC.sub(r"\1\3", command))):
-        words = _LOOP.sub("", part, count=1).split()[:_WORDS]
-        plain = [len(words), *(at for at, word in enumerate(words) if not _VALUE.match(word))]
-        words = words[: min(plain)]
+        inside = _LOOP.sub("", part, count=1) if part.startswith(_OPENS) else part
+        words = inside.split(None, _WORDS)[:_WORDS]
+        words = words[: next((at for at, word in enumerate(words) if not _VALUE.match(word)), _WORDS)]
         program = next((at for at, word in enumerate(words) if not is_setting(word)), len(words))
         if program < len(words) and words[program].rpartition("/")[2] not in _PLAIN:
             yield tuple(words)
 
 
-def _common(begun: Counter[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+def _common(tree: _Tree) -> Iterator[_Words]:
     """What most calls of each program begin with, of those called often and in more words than their name."""
-    for start, count in begun.items():
+    for start in tree:
         is_program = not is_setting(start[-1]) and all(map(is_setting, start[:-1]))
-        if is_program and count >= OFTEN:
-            while (following := _following(begun, start)) and following[0][1] >= _MOST_CALLS * count:
+        if is_program and (count := tree.times(start)) >= OFTEN:
+            while (following := tree.after(start)) and following[0][1] >= _MOST_CALLS * count:
                 start = (*start, following[0][0])
-            if len(start) > 1 or _variants(begun, start):
+            if len(start) > 1 or _variants(tree, start):
                 yield start
 
 
-def _following(begun: Counter[tuple[str, ...]], start: tuple[str, ...]) -> list[tuple[str, int]]:
-    """The words that follow ``start``, with their counts, the most frequent first."""
-    size = len(start)
-    found = [
-        (words[-1], count)
-        for words, count in begun.items()
-        if len(words) == size + 1 and words[:size] == start
-    ]
-    return sorted(found, key=lambda one: (-one[1], one[0]))
-
-
-def _variants(begun: Counter[tuple[str, ...]], start: tuple[str, ...]) -> str:
+def _variants(tree: _Tree, start: _Words) -> str:
     """The words that follow, now this and now that: " {build,lint}"; of many those that come again."""
-    following = _following(begun, start)
+    following = tree.after(start)
     least = 1 if len(following) <= VARIANTS else 2
     words = [word for word, count in following if count >= least and len(word) <= _LONGEST][:VARIANTS]
     return f" {{{','.join(words)}}}" if len(words) > 1 else ""
