@@ -107,11 +107,13 @@ class LargeTenant:
     Attributes:
         total: passages of it.
         until: when it has to be found out anew, by the monotonic clock.
+        is_large: there are so many that the index alone says which terms are common.
         common: terms that more than `BUDGET` of them hold.
     """
 
     total: int
     until: float
+    is_large: bool = False
     common: set[str] = field(default_factory=set[str])
 
     def note(self, counts: Mapping[str, int]) -> None:
@@ -197,8 +199,9 @@ class PostgresIndex:
         tenant = self._tenants.get(namespace)
         if tenant is None:
             total = tables.run("passages_of", name=namespace).get
-            tenant = LargeTenant(total=total, until=time.monotonic() + REMEMBERED_SECONDS)
-            if total >= self._large:
+            is_large = total >= self._large
+            tenant = LargeTenant(total=total, until=time.monotonic() + REMEMBERED_SECONDS, is_large=is_large)
+            if is_large:
                 tenant.common.update(term for (term,) in tables.run("common_terms", most=BUDGET + 1))
                 # two threads may do so at once: what is lost is only asked again
                 self._tenants.add(namespace, tenant)
@@ -324,7 +327,11 @@ class _Scope:
             found = self.tables.run("find_between", terms=asked, first=first, last=last, most=most)
         elif asked := [term for term in terms if term not in self.tenant.common]:
             # what is common is known of a large one
-            found = self.tables.run("find_terms", terms=asked, most=most, budget=self.budget)
+            found = (
+                self.tables.run("find_terms", terms=asked, most=most, budget=self.budget)
+                if self.tenant.is_large
+                else self.tables.run("find_in_tenant", terms=asked, most=most)
+            )
         else:
             found = ()
         for term, (count, ids) in zip(asked, found, strict=True):
@@ -332,6 +339,8 @@ class _Scope:
             if ids is not None:
                 self.rare[term] = ids
         if self.tenant is not None:
+            if self.tenant.is_large:
+                self._look_up(counts, most=most)
             self.tenant.note(counts)
         return list(counts.values())
 
@@ -345,7 +354,8 @@ class _Scope:
         elif one.newest:
             found = [self._newest([term], most=one.most) for term in terms]
         elif not one.beside:
-            found = self._whole(terms, most=one.most)
+            # what is read whole is what was counted whole
+            found = [self.rare[term] for term in terms]
         else:
             first, last = self.ids
             beside = list(one.beside)
@@ -360,17 +370,21 @@ class _Scope:
         self.postings.update(new)
         return list(new.values())
 
-    def _whole(self, terms: Sequence[str], *, most: int) -> list[Sequence[int]]:
-        """Ids of the passages that hold each term, which mostly came with their count."""
-        missing = [term for term in terms if term not in self.rare]
-        if missing:
-            # so many of those in the index were dead that there is room for more terms than it seemed
-            first, last = self.ids
-            rows = self.tables.run(
-                "passages_with", terms=missing, beside=[], first=first, last=last, most=most
-            )
-            self.rare.update(zip(missing, (ids for (ids,) in rows), strict=True))
-        return [self.rare[term] for term in terms]
+    def _look_up(self, counts: dict[str, int], *, most: int) -> None:
+        """Find the passages of rare terms that did not come with the count, of which so many were deleted that there is room for them."""
+        left = self.budget
+        for term in sorted(counts, key=counts.__getitem__):
+            # common ones are counted no further than that
+            if counts[term] > left or counts[term] >= most:
+                break
+            if term not in self.rare:
+                first, last = self.ids
+                rows = self.tables.run(
+                    "passages_with", terms=[term], beside=[], first=first, last=last, most=most
+                )
+                self.rare[term] = rows.get
+                counts[term] = len(self.rare[term])
+            left -= counts[term]
 
     def _newest(self, terms: Sequence[str], *, most: int) -> list[int]:
         """Ids of the newest passages that hold all terms."""

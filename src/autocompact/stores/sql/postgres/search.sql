@@ -31,6 +31,9 @@ DELETE FROM autocompact.passages WHERE id BETWEEN %(first)s AND %(last)s;
 -- name: newest_in_tenant
 SELECT * FROM autocompact.newest_in_tenant(%(terms)s::text[], %(recent)s, %(enough)s, %(most)s, %(reads)s);
 
+-- name: find_in_tenant
+SELECT held, ids FROM autocompact.find_in_tenant(%(terms)s::text[], %(most)s);
+
 -- name: find_terms
 SELECT held, ids FROM autocompact.find_terms(%(terms)s::text[], %(most)s, %(budget)s);
 
