@@ -35,7 +35,7 @@ _CUES: tuple[LazyPattern, ...] = tuple(
         # cause and reason
         r"\b(?:because|since|due to|caused by|root cause|the (?:real |actual |underlying )?(?:cause|reason|issue|problem|bug|culprit)"
         r"|why\b|so that|therefore|hence|that's how|which means|this means|as a result|comes? from|weil|wegen|denn|deshalb|Ursache|Grund"
-        r"|parce que|à cause|car\b|la cause|la raison|porque|debido|la causa|el motivo|perché|motivo|a causa|поэтому|потому|причин|çünkü|neden[ıi]|sebebi|yüzünden|dolayı|böylece)"
+        r"|parce que|à cause|car\b|la cause|la raison|porque|debido|la causa|el motivo|perché|motivo|a causa|поэтому|потому|причин|çünkü|neden[ıi]|sebebi|yüzünden|dolay[ıi]|böylece)"
         r"|因为|原因|所以|由于|ため|原因|ので|理由|때문|원인",
         # decision and approach
         r"\b(?:decid\w+|decision|chose[n]?|opt(?:ed|ing) for|go(?:ing)? with|instead of|rather than|trade-?off|approach|strategy|recommend\w*"
