@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from autocompact.core.messages import UNRECORDED
 from autocompact.ledger.checkout import git_state
 from autocompact.ledger.scan import scan
 from tests.core.talk import Talk
@@ -89,6 +90,27 @@ def test_a_commit_that_prints_nothing_is_told_by_its_title(command: str) -> None
     assert [entry.text for entry in talk.entries("command")] == ["`git commit` — ok: Round half up"]
 
 
+@pytest.mark.parametrize(
+    "output",
+    [
+        "The user doesn't want to proceed with this tool use. The tool use was rejected",
+        UNRECORDED,
+        "On branch main\nnothing to commit, working tree clean",
+        "On branch main\nno changes added to commit (use \"git add\")",
+    ],
+)
+def test_a_commit_that_was_not_made_or_that_nobody_saw_is_none(output: str) -> None:
+    assert "commit" not in _state(("git commit -q -m 'Round half up'", output))[0]
+    talk = Talk().user("go").calls("Bash", {"command": "git commit -q -m 'Round half up'"}).gets(output)
+    assert not any("ok: Round" in entry.text for entry in talk.entries("command"))
+
+
+def test_a_status_that_is_clean_behind_a_quiet_commit_does_not_deny_it() -> None:
+    clean = "On branch main\nnothing to commit, working tree clean"
+    told, _ = _state(("git commit -qm 'Round half up'; git status", clean))
+    assert "last commit “Round half up”" in told
+
+
 def test_without_git_nothing_is_told() -> None:
     assert git_state([]) == ("", 0)
     assert git_state(scan(Talk().user("go").calls("Bash", {"command": "git status"}).messages).calls) == (
@@ -108,3 +130,7 @@ def test_the_account_says_where_the_checkout_stands() -> None:
 def test_many_flags_take_no_time(flags: str) -> None:
     assert _state((f"git {flags}log", "main"))[0] == ""
     assert _state((f"git {flags}branch", "main"))[0] == ""
+
+
+def test_git_called_by_itself_takes_no_time() -> None:
+    assert _state(("git -c " * 20_000, "main"))[0] == ""

@@ -43,6 +43,8 @@ def _told(*commands: str) -> tuple[str, int]:
             "`ssh -o BatchMode=yes kim@$n` 3×",
             id="a host within a loop",
         ),
+        pytest.param(["docker exec web sudo make"] * 3, "`docker exec web sudo make` 3×", id="no loop"),
+        pytest.param([f"npm run x {'a' * 500}"] * 3, "`npm run x` 3×", id="a word that nobody writes anew"),
         pytest.param(["uv run pytest -q"] * 2, "", id="called too seldom"),
         pytest.param(["git status", "ls -la", "cat a | grep b"] * 3, "", id="what is called everywhere"),
         pytest.param(["make", "make", "make"], "", id="nothing but the name"),
@@ -56,6 +58,13 @@ def _told(*commands: str) -> tuple[str, int]:
 )
 def test_what_most_calls_of_a_program_begin_with_is_told(commands: list[str], told: str) -> None:
     assert _told(*commands) == (told, 2 * len(commands) if told else 0)
+
+
+def test_what_the_user_refused_was_not_run() -> None:
+    talk = Talk().user("go")
+    for _ in range(3):
+        talk.calls("Bash", {"command": "docker push app"}).gets("The user doesn't want to proceed with this tool use.")
+    assert habits(scan(talk.messages).calls) == ("", 0)
 
 
 def test_the_programs_called_most_are_told_first() -> None:

@@ -19,6 +19,9 @@ TICKS = re.compile(r"\s*(?P<mark>`{3,}|~{3,})(?P<info>.*)")
 TAG = re.compile(r"<(?P<name>source|code|pre|codeblock|sourcecode)>\w*\s*$")
 """The fences that aider uses where the files hold back ticks themselves."""
 
+_NEAR = 20
+"""Lines above a block in which its heading is looked for."""
+
 _LIKE_PATH = re.compile(r"[^\s<>|?*\"]*[/\\.][^\s<>|?*\"]*$|[A-Z]\w*file$")
 
 
@@ -64,7 +67,7 @@ def _next_words(lines: Sequence[str], at: int) -> str:
 
 def _heading(kept: Sequence[str]) -> tuple[str, int]:
     """The file that an edit block is for, and how many lines say so: it stands before the fence, or first in it."""
-    blanks = next((at for at, line in enumerate(reversed(kept)) if line.strip()), len(kept))
+    blanks = next((at for at, line in enumerate(kept[: -_NEAR - 1 : -1]) if line.strip()), len(kept))
     end = len(kept) - blanks
     above = kept[max(0, end - 3) : end][::-1]
     fence = TICKS.match(above[0]) if above else None

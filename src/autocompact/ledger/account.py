@@ -163,7 +163,7 @@ def _account(
     else:  # in a chat a name without its statement tells nothing
         draft.grow()
         draft.tell_printed()
-        draft.telldetails()
+        draft.tell_details()
         draft.tell_names()
         draft.tell_repeated()
     return draft.text()
@@ -278,7 +278,7 @@ class _Draft:
             )
             self._set("commands", _relative(told, self.base))
 
-    def telldetails(self) -> None:
+    def tell_details(self) -> None:
         """The names whose sentences nothing has said; what these leave goes to the words of the agent."""
         names = self.kinds.get("identifier", ())
         told = details(

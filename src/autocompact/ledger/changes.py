@@ -252,7 +252,8 @@ def edits_of(action: Action) -> Iterator[Edit]:
     """Path, effect and (old, new) pairs of a call; old None is a whole file."""
     arguments = action.arguments
     patch = _string(arguments, PATCHES) or ("" if arguments else action.text)
-    if "*** " in patch or _HUNK.search(patch):
+    # other tools are handed a diff to look at
+    if "*** " in patch or ((action.verb == "edit" or "apply" in action.name.lower()) and _HUNK.search(patch)):
         yield from _patch(patch, action)
         return
     for path, effect in action.files:

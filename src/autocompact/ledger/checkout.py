@@ -53,7 +53,9 @@ def git_state(calls: Iterable[Call]) -> tuple[Redacted, int]:
         command = call.action.command
         if call.answered and _GIT.search(command):
             news = dict(_told(HEREDOC.sub(r"\1\3", command), without_wrappers(call.output).rstrip()))
-            if (title := quiet_commit(command)) and not (call.outcome and call.outcome.failed):
+            if (title := quiet_commit(command, output=call.output)) and not (
+                call.outcome and call.outcome.failed
+            ):
                 news.setdefault(_COMMIT, f"“{title}”")
             if _COMMIT in news:
                 told.pop(_LEFT, None)

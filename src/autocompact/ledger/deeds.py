@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import partial
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
@@ -209,7 +210,7 @@ def find_commands(
 def _committed(call: Call) -> Redacted:
     """What ``call`` committed, as git prints it or as its quiet command says; "" for nothing."""
     printed = edited(call.outcome.counts, committed) if call.outcome else EMPTY
-    return printed or edited(call.action.command, quiet_commit)
+    return printed or edited(call.action.command, partial(quiet_commit, output=call.output))
 
 
 def _run_again(before: _Run | None, run: _Run) -> _Run:

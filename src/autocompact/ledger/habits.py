@@ -14,7 +14,7 @@ from autocompact.core.actions import HEREDOC
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.commands import is_setting, parts
-from autocompact.ledger.outcomes import without_comments
+from autocompact.ledger.outcomes import was_not_run, without_comments
 from autocompact.ledger.scan import Call
 
 _Words: TypeAlias = tuple[str, ...]
@@ -36,10 +36,11 @@ _PLAIN = frozenset(
 """Programs that every agent calls everywhere."""
 
 _LOOP = LazyPattern(
-    r"(?:for \w+ in [^;\n]*|while [^;\n]*|if [^;\n]*|do|then|else)\s*(?:;|\n)?\s*(?:do|then)?\s+"
+    r"\A(?:for \w+ in [^;\n]*|while [^;\n]*|if [^;\n]*|do|then|else)\s*(?:;|\n)?\s*(?:do|then)?\s+"
 )
 _OPENS = ("for ", "while ", "if ", "do", "then", "else")
-_VALUE = LazyPattern(r"[\w./:@~$={}%+,-]+\Z")
+_VALUE = LazyPattern(r"[\w./:@~$={}%+,-]{1,120}\Z")
+"""A plain word; nobody writes a longer one anew."""
 
 
 def habits(calls: Iterable[Call]) -> tuple[Redacted, int]:
@@ -47,7 +48,8 @@ def habits(calls: Iterable[Call]) -> tuple[Redacted, int]:
     made: Counter[_Words] = Counter()
     last: dict[_Words, int] = {}
     for call in calls:
-        for words in _simple(call.action.command) if call.action.command else ():
+        is_run = bool(call.action.command) and not was_not_run(call.output)
+        for words in _simple(call.action.command) if is_run else ():
             made[words] += 1
             last[words] = call.seq
     tree = _Tree(made)

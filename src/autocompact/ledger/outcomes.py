@@ -119,16 +119,23 @@ def committed(counts: str) -> str:
 
 
 _QUIET = LazyPattern(
-    r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|--?[\w-]+(?:=\S+)?\s+)*+commit\b(?=[^\n]{0,200}\s(?:-\w*q\w*|--quiet)\s)[^\n]{0,200}?"
+    r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|--?[\w-]+(?:=\S+)?\s+){0,9}+commit\b(?=[^\n]{0,200}\s(?:-\w*q\w*|--quiet)\s)[^\n]{0,200}?"
     r"(?:<<-?[ \t]*['\"]?\w+['\"]?\)?\"?\n|\s(?:-\w*m|--message)[ =]?(?:\"\$\(cat[ \t]+<<-?[ \t]*['\"]?\w+['\"]?\n|['\"]))"
     r"[ \t]*(?P<title>[^\n\"']{3,200})"
 )
 
 
-def quiet_commit(command: str) -> str:
-    """Title of the commit that ``command`` makes and prints nothing of; "" for none."""
+_NOTHING = LazyPattern(r"\b(?:nothing (?:added )?to commit|no changes added to commit)\b")
+
+
+def quiet_commit(command: str, *, output: str) -> str:
+    """Title of the commit that ``command`` makes and prints nothing of; "" for none, or where ``output`` says that it did not."""
     commit = _QUIET.search(command)
-    return commit["title"].rstrip() if commit else ""
+    # of a checkout that is clean after the commit a status says the same
+    nothing = "git status" not in command and _NOTHING.search(output) is not None
+    if commit is None or nothing or output == UNRECORDED or was_not_run(output):
+        return ""
+    return commit["title"].rstrip()
 
 
 def was_not_run(output: str) -> bool:

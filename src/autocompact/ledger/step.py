@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from autocompact.core.patterns import LazyPattern
@@ -24,10 +23,10 @@ WORDS, CLOSING = 700, 1_600
 """Characters of the last words at most, and of those that close a turn: what comes next is about them. Longer ones keep
 their beginning."""
 
-_CODE = LazyPattern(
-    r"^[ \t]*(?:```|~~~)[^\n]*\n(?P<code>.{1,400}?)\n[ \t]*(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL
-)
-"""A short block of code, as the user is shown it: what is to be put somewhere, or run."""
+CODE = 400
+"""Characters of a block of code that is told as the user is shown it: what is to be put somewhere, or run."""
+
+_FENCE = LazyPattern(r"[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)\Z")
 
 ARGUMENT, RESULT, LINES = 150, 280, 3
 _ENOUGH = 120
@@ -69,14 +68,27 @@ def _words(text: str, *, closes: bool) -> str:
 
 
 def _with_code(text: str) -> str:
-    """The words, and short blocks of code between them in one line each."""
+    """The words, and short blocks of code between them in one line each; longer ones are left out."""
     told: list[str] = []
-    at = 0
-    for block in _CODE.finditer(text):
-        lines = " / ".join(line.strip() for line in block["code"].splitlines() if line.strip())
-        told += [_plain(text[at : block.start()], most=CLOSING), f"`{lines}`"]
-        at = block.end()
-    return " ".join(filter(None, (*told, _plain(text[at:], most=CLOSING))))
+    lines: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        # a block ends with the mark that began it, and nothing behind: what looks like another's beginning stands in it
+        if mark and (not fence or (mark["mark"].startswith(fence) and not mark["info"].strip())):
+            told.append(_told(lines, is_code=bool(fence)))
+            lines, fence = [], "" if fence else mark["mark"]
+        else:
+            lines.append(line)
+    told.append(_told(lines, is_code=bool(fence)))
+    return " ".join(filter(None, told)) or text.strip()
+
+
+def _told(lines: Sequence[str], *, is_code: bool) -> str:
+    if not is_code:
+        return _plain("\n".join(lines), most=CLOSING)
+    code = " / ".join(line.strip() for line in lines if line.strip())
+    return f"`{code}`" if 0 < len(code) <= CODE else ""
 
 
 def _plain(text: str, *, most: int = WORDS) -> str:

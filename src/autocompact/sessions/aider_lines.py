@@ -77,7 +77,7 @@ def _kinds(lines: Sequence[str]) -> list[Kind]:
             kinds.extend(repeat("printed", end - at))
         else:
             kinds.append(kind)
-        before = next((last for last in range(len(kinds) - 1, before, -1) if lines[last].strip()), before)
+        before = next((last for last in range(len(kinds) - 1, at - 1, -1) if lines[last].strip()), before)
     return kinds
 
 

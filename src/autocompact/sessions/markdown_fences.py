@@ -23,6 +23,10 @@ class Fence(NamedTuple):
             return False
         return not line.strip().strip(self.marks[0]) and len(line) - len(line.lstrip(" ")) <= self.indent
 
+    def is_within(self, other: Fence) -> bool:
+        """True if every line that closes it would close ``other``, too."""
+        return self.marks.startswith(other.marks) and self.indent <= other.indent
+
 
 def fence_at(line: str) -> Fence | None:
     """The fence that a line opens; None if it is no fence."""

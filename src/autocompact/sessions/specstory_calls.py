@@ -15,7 +15,7 @@ from typing import cast
 import msgspec
 
 from autocompact.core.patterns import LazyPattern
-from autocompact.sessions.markdown_fences import fence_at, fenced
+from autocompact.sessions.markdown_fences import Fence, fence_at, fenced
 from autocompact.sessions.specstory_edits import Edit, patched, replacements
 
 _TAG = LazyPattern(r"<tool-use data-tool-type=\"(?P<kind>[^\"]*)\" data-tool-name=\"(?P<name>[^\"]*)\">")
@@ -191,10 +191,15 @@ class _Piece:
 
 def _pieces(lines: Sequence[str]) -> Iterator[_Piece]:
     plain: list[str] = []
+    unclosed: list[Fence] = []
     at = 0
     while at < len(lines):
-        found = _whole_fence(lines, at)
+        fence = fence_at(lines[at])
+        # what would close it would have closed one before, which nothing does
+        hopeless = fence is None or any(fence.is_within(each) for each in unclosed)
+        found = None if hopeless else _whole_fence(lines, at)
         if found is None:
+            unclosed += [fence] if fence and not hopeless else []
             plain.append(lines[at])
             at += 1
             continue
@@ -215,7 +220,7 @@ def _whole_fence(lines: Sequence[str], at: int) -> tuple[str, int] | None:
         return None
     fence, end = found
     language = fence.language.lower()
-    behind = next((line for line in lines[end + 1 :] if line.strip()), "```text")
+    behind = next((lines[below] for below in range(end + 1, len(lines)) if lines[below].strip()), "```text")
     asked = at > 0 and lines[at - 1] == "Input:"
     if language == "text" or (language == "" and behind != "```text" and not asked):
         last = fenced(lines, at, last=True)
