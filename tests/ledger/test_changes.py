@@ -149,7 +149,8 @@ def test_a_diff_of_several_files_tells_each() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "key"), [("review", "input"), ("search", "input"), ("create_comment", "diff"), ("send_input", "input")]
+    ("name", "key"),
+    [("review", "input"), ("search", "input"), ("create_comment", "diff"), ("send_input", "input")],
 )
 def test_a_diff_that_a_tool_is_handed_to_look_at_changes_nothing(name: str, key: str) -> None:
     diff = "Look at it:\n--- a/one.py\n+++ b/one.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"

@@ -96,7 +96,7 @@ def test_a_commit_that_prints_nothing_is_told_by_its_title(command: str) -> None
         "The user doesn't want to proceed with this tool use. The tool use was rejected",
         UNRECORDED,
         "On branch main\nnothing to commit, working tree clean",
-        "On branch main\nno changes added to commit (use \"git add\")",
+        'On branch main\nno changes added to commit (use "git add")',
     ],
 )
 def test_a_commit_that_was_not_made_or_that_nobody_saw_is_none(output: str) -> None:

@@ -63,7 +63,9 @@ def test_what_most_calls_of_a_program_begin_with_is_told(commands: list[str], to
 def test_what_the_user_refused_was_not_run() -> None:
     talk = Talk().user("go")
     for _ in range(3):
-        talk.calls("Bash", {"command": "docker push app"}).gets("The user doesn't want to proceed with this tool use.")
+        talk.calls("Bash", {"command": "docker push app"}).gets(
+            "The user doesn't want to proceed with this tool use."
+        )
     assert habits(scan(talk.messages).calls) == ("", 0)
 
 

@@ -455,6 +455,35 @@ def test_a_thought_that_is_said_again_is_told_once_where_the_work_stands() -> No
     assert steps == [said]
 
 
+def _closing_words(said: str) -> str:
+    log = [text_message(1, "user", "Please mend the pump."), text_message(2, "assistant", said)]
+    (step,) = [str(entry.text) for entry in extract(log).entries if entry.key.startswith("step words")]
+    return step
+
+
+def test_words_between_a_long_block_of_code_and_a_short_one_are_told_as_words() -> None:
+    long = "\n".join(f"valve_{at} = open_slowly({at})" for at in range(40))
+    said = _closing_words(
+        f"The pump is mended.\n\n```python\n{long}\n```\n\nRestart the server before the tests.\n\n"
+        "```sh\nmake restart\n```\n\nThat is all."
+    )
+    assert said == "The pump is mended. Restart the server before the tests. `make restart` That is all."
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ("````md\n```sh\nmake\n```\n````", "````sh / make / ````"),
+        ("```\r\nmake\r\n```", "`make`"),
+        ("~~~\nmake", "`make`"),
+        ("```\n\n```", ""),
+    ],
+)
+def test_a_block_of_code_ends_with_the_marks_that_began_it(block: str, told: str) -> None:
+    words = f"The pump is mended. {'It leaks no more. ' * 60}"
+    assert _closing_words(f"{words}\n\n{block}").removeprefix(words.strip()).strip() == told
+
+
 def test_an_agent_whose_calls_are_text_has_findings_and_no_facts() -> None:
     listing = "".join(f"{line}: result_{line} = compute(value_{line}, other_{line});\n" for line in range(30))
     log = [text_message(1, "user", "Find out why the total of the invoice is wrong.")]

@@ -317,3 +317,12 @@ def test_a_history_that_an_editor_of_markdown_went_over_is_read_alike(tmp_path: 
     assert calls(session) == [("edit", EDIT | {"file_path": "src/._pump.py"})]
     assert reply(session).text == "So:\n\n#### A heading\n\n> a quotation"
     assert session.messages[-1].text.endswith("#### no words of the user")
+
+
+@pytest.mark.uncovered
+def test_many_blank_lines_take_no_more_than_time_in_their_number(tmp_path: Path) -> None:
+    """Each looked back to the last line with words: minutes for 100,000 of them."""
+    blank = "\n" * 100_000
+    block = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n" * 2_000
+    session = read(tmp_path, "#### Mend it.", f"Done.{blank}", f"a.py\n```\n{BLOCK}\n{blank}{block}```")
+    assert requests(session) == ["Mend it."]

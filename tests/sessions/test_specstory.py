@@ -703,3 +703,17 @@ def test_the_oldest_histories_show_calls_by_their_form_alone(tmp_path: Path) -> 
     assert "Run this yourself" in said
     assert "make install" in said
     assert "Notes of mine" in said
+
+
+@pytest.mark.uncovered
+@pytest.mark.parametrize("line", ["```a\n", "````a\n", "```diff\n+a\n```\n"])
+def test_many_fences_take_no_more_than_time_in_their_length(line: str, tmp_path: Path) -> None:
+    """Each looked for its end in all that follows: minutes for 30,000 of them."""
+    (message,) = _reply(tmp_path, line * 30_000).messages[1:2]
+    assert message.role == "assistant"
+
+
+def test_a_fence_that_nothing_closes_leaves_those_behind_it_whole(tmp_path: Path) -> None:
+    body = '````a\n\nInput:\n```json\n{"path": "a.py"}\n```\n\nResult:\n```\nok\n```'
+    name, arguments, result, _ = _call(_reply(tmp_path, _tool("look", body)))
+    assert (name, arguments["path"], result) == ("look", "a.py", "ok")
