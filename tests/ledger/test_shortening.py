@@ -136,6 +136,22 @@ def test_a_request_that_is_cut_begins_with_its_task_and_not_with_a_role(role: st
     assert _asked("Act as one. " + "x" * 200, "y", budget=50)[0] == POINTER
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Sei vorsichtig mit dem Ventil.",
+        "Sie sind alle rot.",
+        "Ты сломал насос.",
+        "你是怎么修水泵的？",
+        "Eres rápido hoy.",
+    ],
+)
+def test_a_first_sentence_that_gives_no_role_stays(told: str) -> None:
+    task = f" Please mend the pump, {'and look at each seal of it, ' * 60}then tell me."
+    (kept,) = _asked(told + task, budget=90)
+    assert kept.startswith(told)
+
+
 def test_a_role_without_much_behind_it_is_the_request() -> None:
     (kept,) = _asked(f"You are an expert on pumps{' and seals' * 20}. Go.", budget=100)
     assert kept.startswith("You are an expert")

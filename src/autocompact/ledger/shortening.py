@@ -48,8 +48,10 @@ be checked, before or after what they paste."""
 _ROLE = LazyPattern(
     r"\s*[\"'“«„]?(?:[^\W\d_][\w.-]{1,30},?\s+)?"
     r"(?:act as|you(?: are|'re|’re) (?:an?|the|my|now)|imagine (?:that )?you(?: are|'re|’re)|pretend (?:to be|you)"
-    r"|du bist|sie sind|agiere als|handle als|agis(?:sez)? (?:en tant qu|comme)|tu es|vous êtes|actúa como|eres|aja como|você é"
-    r"|agisci come|sei|sen (?:[^.!?\n]{3,160}?s[ıiuü]n|bir)|ты|действуй как|你是|请?扮演|あなたは)(?:\b|(?<=[是演は]))"
+    r"|(?:du bist|sie sind) (?:ein|der|die|mein)\w*|agiere als|handle als|agis(?:sez)? (?:en tant qu|comme)"
+    r"|(?:tu es|vous êtes) (?:une?\b|l['’]|le\b|la\b|mon\b)|actúa como|eres (?:una?|el|la|mi)|aja como|você é (?:uma?|o|a|meu)"
+    r"|agisci come|sei (?:un[ao]?\b|un['’]|il\b|lo\b|la\b|l['’])|sen (?:[^.!?\n]{3,160}?s[ıiuü]n|bir)|ты\s{0,3}[—–-]\s{0,3}|действуй как"
+    r"|你是(?!怎|不是|否|说|在|如何|谁|什么|想|要)|请?扮演|あなたは)(?:\b|(?<=[是演は]))"
     r"(?:[^.!?。！？\n]|[.!?](?=(?-i:[a-z\d]))){0,300}[.!。！\n]\s*",
     re.IGNORECASE,
 )
