@@ -74,6 +74,7 @@ Todas las funciones deben tener pruebas.""",
 Use o banco local e não rode as migrações.
 O arquivo de configuração não pode ser alterado.
 Você não deve tocar no código antigo.
+Não quero que você use outra biblioteca.
 não faz commit sem eu pedir""",
     "zh": """永远不要直接推送到 main 分支。
 不要再改数据库了。

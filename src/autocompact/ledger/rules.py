@@ -103,7 +103,7 @@ _PROHIBITS = LazyPattern(
     r"|(?:^|[,;:]\s*|\bpor favor\s+)no\s+\w{2,}(?:es|as|en|an|éis|áis|er|ar|ir)\b(?!')(?=.*\b(?:el|la|los|las|un|una|en|de|que|sin|por|para|con|al|del|lo|le|nada|nunca|mi|mis)\b)|\b(?:evit[ae]\w*|prohibid\w+|no (?:se )?debe\w*|no (?:puedes|podés)|no se puede(?:n)? (?:usar|utilizar|tocar|modificar|cambiar|borrar|subir))\b"
     r"|(?:^|[.,;:(—–-]\s*|\b(?:por favor|favor|e|mas|também|então|só|vocês?)\s+)não\s+"
     r"(?!\w+(?:ou|eu|iu|[aei]ram|ei)\b|(?:é|são|está|estão|tá|tem|têm|há|era|foi|foram|seria|vi|dá|consegu\w*|sei|vejo|entendi|lembro|acho|tenho|fui|sou|estou|funciona\w*|aparece\w*|abre|carrega|existe\w*|roda|bate|faz sentido|rola|só|apenas|mais)\b)\w+"
-    r"|\bnão\s+(?:pode[mr]?|deve[mr]?|deveria\w*|se deve|é para|é pra)\b|\bnon\s+\w+(?:re|te|e)\b|\bне\s+\w+(?:й|йте|ть|ти)\b|\bнельзя\b|\bзапрещ\w+"
+    r"|\bnão\s+(?:quer(?:o|emos)\s+que|pode[mr]?|deve[mr]?|deveria\w*|se deve|é para|é pra)\b|\bnon\s+\w+(?:re|te|e)\b|\bне\s+\w+(?:й|йте|ть|ти)\b|\bнельзя\b|\bзапрещ\w+"
     r"|不要(?!(?!再|随便|乱)[^，。！？,.!?\s]{0,8}了(?:吧|啊)?(?:[，。！？,.!?\s]|$))|不准|不许|不能|不得|禁止|(?<![区特差级分个性类告离辨])别(?!的|人)|请勿|勿|ないで(?:ください)?|しないこと|禁止|てはいけない|てはならない|ては(?:だめ|駄目)|하지 ?마|하지 ?말|금지|안 ?돼",
     re.IGNORECASE,
     needs=r"not\b|n(?:'|(?<!\wn)(?:o|e|on|ever|icht|ie)\b)|dont|kein|avoid|cannot|refrain|stay away|hands off|leave|lass|interdi|evit|prohibid",
