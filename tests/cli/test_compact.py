@@ -540,12 +540,12 @@ pump.jsonl: Claude Code, claude-x, 18 messages
 Compacted before, through m9: what follows starts from that summary.
 
 before      █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   2,344 tokens    1%
-after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     382 tokens    0%
+after       █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░     392 tokens    0%
             of a window of 200,000 tokens (that of claude-x)
 
 verbatim    your last request (m10)
-summarised  8 messages, m11 to m18, in 275 tokens with the ledger
-checked     23 things found: 10 stated, 13 referenced, 0 missing
+summarised  8 messages, m11 to m18, in 285 tokens with the ledger
+checked     23 things found: 9 stated, 14 referenced, 0 missing
 stated      requests 2 of 2, facts 7 of 18, identifiers 0 of 2
 secrets     1 replaced in the summary; 1 still in what stays verbatim: treat it
             like the session itself

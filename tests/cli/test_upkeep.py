@@ -397,7 +397,7 @@ def test_what_is_read_alone_tells_the_last_request_and_points_to_nothing_below(
 ):
     done = compress("--dir", folder, "--session-now", CODING)
     archive = (folder / "CONTEXT_ARCHIVE.md").read_text("utf-8")
-    last = "- m226: Thanks for being open about the key"
+    last = "- m226 [work since m227–m279]: Thanks for being open about the key"
     # what `autocompact inspect` says of the last request and its reply
     assert "- Peak: 78,550 tokens" in archive
     for text in (done.out.decode(), archive):

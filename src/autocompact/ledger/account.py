@@ -33,6 +33,7 @@ from autocompact.ledger.paths import is_absolute, is_temporary
 from autocompact.ledger.rendering import POINTER, inert, language_of, render
 from autocompact.ledger.repetition import form, form_of_change, repeated, told_once
 from autocompact.ledger.shortening import shortened_requests
+from autocompact.ledger.step import HABITS
 from autocompact.ledger.wishes import beside_wishes, chosen_wishes, wish_line
 
 SHARES: Mapping[str, float] = {
@@ -413,7 +414,7 @@ def _stands(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counter)
     ranked += [_Line(f"- {reference(entry.seq)} “{entry.text}”", rank=2, least=words) for entry in said]
     ranked += [
         _Line(f"- {entry.text}", rank=4)
-        if entry.key in ("step git", "step habits")
+        if entry.key in ("step git", HABITS)
         else _Line(f"- {reference(entry.seq)} {entry.text}", least=call)
         for entry in calls
     ]

@@ -28,6 +28,9 @@ CODE = 400
 
 _FENCE = LazyPattern(r"[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)\Z")
 
+HABITS = own("step habits")
+"""Key of the entry that says how programs are called."""
+
 ARGUMENT, RESULT, LINES = 150, 280, 3
 _ENOUGH = 120
 """Characters below which last words say little, so that the ones before, or the last thought, are told too."""
@@ -47,7 +50,7 @@ def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
         entries.append(_entry(filled("git, as it last told: {}", git), seq, key=own("step git"), need=0.95))
     often, seq = habits(calls)
     if often:
-        entries.append(_entry(filled("often run: {}", often), seq, key=own("step habits"), need=0.85))
+        entries.append(_entry(filled("often run: {}", often), seq, key=HABITS, need=0.85))
     latest = {
         _what(call): call for call in calls[-4 * CALLS :] if call.action.verb != "todo"
     }  # of equal calls, as when something is waited for, the last; the plan is told by itself

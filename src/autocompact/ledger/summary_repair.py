@@ -33,6 +33,7 @@ from autocompact.ledger.rendering import language_of
 from autocompact.ledger.rules import rules_section
 from autocompact.ledger.shortening import fitted, shortened_text
 from autocompact.ledger.statements import Statements, content, exact, said_in
+from autocompact.ledger.step import HABITS
 from autocompact.ledger.verification import Checked, Verification, change_parts, told_change, verify
 
 ADDED_SHARE = 0.35
@@ -263,8 +264,15 @@ def _weighed(left: Sequence[Entry], *, ledger: Ledger, statements: Statements) -
 
 
 def _last_calls(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries; of the last calls only the very last, and none that writes the plan, whose items are entries."""
-    found = [entry for entry in entries if entry.kind != "step" or not _PLANS.search(entry.text)]
+    """The entries; of the last calls only the very last, and none that writes the plan, whose items are entries.
+
+    How programs are called in general is left to the account: beside a summary that names commands it says little.
+    """
+    found = [
+        entry
+        for entry in entries
+        if entry.kind != "step" or not (_PLANS.search(entry.text) or entry.key == HABITS)
+    ]
     calls = sorted(entry.seq for entry in found if entry.kind == "step" and entry.key.startswith("step call"))
     for entry in found:
         if entry.kind != "step" or not entry.key.startswith("step call") or entry.seq in calls[-CALLS:]:
