@@ -107,7 +107,7 @@ class Reading:
         found: the reading.
         previous: what an earlier compaction kept.
         weights: how the need for a name is foreseen.
-        with_findings: look for findings; they would have faded where the messages are long past.
+        with_findings: look for findings and for where the work stands; they would have faded where the messages are long past.
     """
 
     def __init__(
@@ -177,7 +177,8 @@ class Reading:
         found = self._found
         return (
             *find_commands(found.calls, words=self._words, errors=self._errors),
-            *find_step(found.spoken, found.calls),
+            # of what is long past nobody asks how it stood
+            *(find_step(found.spoken, found.calls) if self._with_findings else ()),
             *_account(found, with_findings=self._with_findings),
         )
 
