@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from autocompact.runtime.files import close_to_others, make_file, make_folder, replace_file
+from autocompact.runtime.files import (
+    close_to_others,
+    give_name,
+    make_file,
+    make_folder,
+    read_file,
+    replace_file,
+)
 
 
 def test_a_new_file_holds_the_content_and_nothing_else_is_left_in_the_folder(tmp_path: Path) -> None:
@@ -122,3 +129,25 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     reader.join()
     assert received == [b"one two"]
     assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("never_ends", ["/dev/zero", "pipe"])
+def test_what_may_never_end_is_not_read(tmp_path: Path, never_ends: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "settings.json").symlink_to(tmp_path / never_ends)
+    with pytest.raises(OSError, match=r"device or a pipe, which may never end: '.*settings\.json'"):
+        read_file(tmp_path / "settings.json")
+    (tmp_path / "own.json").write_bytes(b"{}")
+    assert read_file(tmp_path / "own.json") == b"{}"
+
+
+def test_where_the_file_system_has_no_second_names_the_file_that_is_there_stays(tmp_path: Path) -> None:
+    # a folder cannot have a second name on any file system, as no file on FAT
+    made, there = tmp_path / "made", tmp_path / "there"
+    made.mkdir()
+    there.write_bytes(b"somebody's")
+    with pytest.raises(FileExistsError):
+        give_name(made, there)
+    assert there.read_bytes() == b"somebody's"
+    give_name(made, tmp_path / "free")
+    assert (tmp_path / "free").is_dir()

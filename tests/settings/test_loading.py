@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -359,4 +360,31 @@ def test_a_value_is_found_by_its_path_only(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / ".autocompact" / "settings.json").mkdir(parents=True)
     with pytest.raises(InvalidInput, match=r"settings\.json: cannot be read: Is a directory"):
+        load_settings(tmp_path, environ={}, user=tmp_path / "user.json")
+
+
+def test_a_link_of_a_repository_that_leads_to_a_device_is_named(tmp_path: Path) -> None:
+    (tmp_path / ".autocompact").mkdir()
+    (tmp_path / ".autocompact" / "settings.json").symlink_to("/dev/zero")
+    with pytest.raises(InvalidInput, match=r"settings\.json: cannot be read: it is a device or a pipe"):
+        load_settings(tmp_path, environ={}, user=tmp_path / "user.json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"' + '\\"' * 200_000, "/* " * 200_000, '{"a": "' + "/*" * 200_000],
+    ids=["text", "comment", "both"],
+)
+def test_what_is_never_closed_in_a_file_costs_little(tmp_path: Path, text: str) -> None:
+    project(tmp_path, text)
+    before = time.process_time()
+    with pytest.raises(InvalidInput, match=r"settings\.json:1:"):
+        load_settings(tmp_path, environ={}, user=tmp_path / "user.json")
+    # 0.1 s; where each quote is looked at to the end, minutes
+    assert time.process_time() - before < 3
+
+
+def test_a_file_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
+    project(tmp_path, '{"compaction": ' + "[" * 100_000)
+    with pytest.raises(InvalidInput, match=r"settings\.json: the JSON is nested too deeply"):
         load_settings(tmp_path, environ={}, user=tmp_path / "user.json")

@@ -9,6 +9,7 @@ from pathlib import Path
 from autocompact.errors import InvalidInput
 from autocompact.memory.documents.document import read_document
 from autocompact.memory.files.others import others_around, texts_in
+from autocompact.runtime.files import read_file
 
 BOOTSTRAP = ("MEMORY.md", "ACTIVE_RULES.md")
 """Memory files that stand in the prompt (requirement D9); the others are found by ``memory_search``."""
@@ -62,7 +63,7 @@ class MemoryFiles:
             stamp = (stat.st_mtime_ns, stat.st_size)
             seen = self._seen.get(path)
             if seen is None or seen.stamp != stamp:
-                lines = read_document(path.read_bytes(), name=path.name).texts
+                lines = read_document(read_file(path), name=path.name).texts
                 seen = _Seen(stamp=stamp, text="\n".join(lines))
                 self._seen[path] = seen
         except (OSError, InvalidInput):

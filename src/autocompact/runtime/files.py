@@ -6,8 +6,10 @@ the umask of the process. A file that is there keeps its mode, except for what `
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -58,6 +60,18 @@ def _replace(target: Path, pieces: Iterable[bytes]) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def read_file(path: Path) -> bytes:
+    """The content of a file that may have come with a repository, where a link can lead to ``/dev/zero``.
+
+    Raises:
+        OSError: it cannot be read, or is a device or a pipe, which may never end.
+    """
+    # a folder is left to `read_bytes`, which says so
+    if stat.S_IFMT(path.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+        raise OSError(errno.EINVAL, "it is a device or a pipe, which may never end", str(path))
+    return path.read_bytes()
 
 
 def make_folder(path: Path) -> None:
@@ -113,7 +127,10 @@ def give_name(temporary: Path, path: Path) -> None:
         path.hardlink_to(temporary)
     except FileExistsError:
         raise
-    except OSError:  # a file system without links
+    except OSError:  # a file system without links, FAT say
+        # a gap is left for a program that makes the file right now; an empty file to keep the name would be read
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
         temporary.rename(path)
 
 

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from autocompact.errors import InvalidInput
+from autocompact.runtime.files import read_file
 from autocompact.settings.fields import by_path, sections, suggestion
 
 SCHEMA = "$schema"
@@ -19,8 +20,10 @@ SCHEMA = "$schema"
 Document = TypeVar("Document")
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
-_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])')
+# A text or comment that never ends is taken up to the end, and stays: else each quote and each /* would be looked at to the end.
+_TEXT = r'("(?:[^"\\\n]|\\.)*"?)'
+_COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?\*/|(/\*.*)", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"{_TEXT}|,(?=\s*[}}\]])")
 _BLANKED = re.compile(r"[^\n]+")
 _BYTE = re.compile(r" \(byte (\d+)\)$")
 _PATH = re.compile(r" - at `\$(.*)`$")
@@ -46,7 +49,7 @@ def read_document(path: Path) -> dict[str, Given]:
         InvalidInput: it cannot be read, is no JSON, or holds what is no setting; the message names file, line and path.
     """
     try:
-        text = _text(path)
+        text = _text(read_file(path), file=path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
@@ -82,7 +85,8 @@ def decode_document(path: Path, kind: type[Document], *, what: str, form: str) -
         InvalidInput: it cannot be read, or is none; the message names file, line, column and what is expected there.
     """
     try:
-        text = _text(path)
+        # a person may give a pipe, <(…)
+        text = _text(path.read_bytes(), file=path)
     except OSError as error:
         raise InvalidInput(f"{path}: the {what} cannot be read: {error.strerror or error}") from error
     try:
@@ -135,13 +139,12 @@ def _line_and_column(text: str, at: int) -> str:
     return f"{text.count(chr(10), 0, at) + 1}:{at - text.rfind(chr(10), 0, at)}"
 
 
-def _text(path: Path) -> str:
-    """The JSON in a file, without comments."""
-    content = path.read_bytes()
+def _text(content: bytes, *, file: Path) -> str:
+    """The JSON in the content of a file, without comments."""
     try:
         return plain_json(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path}: is no UTF-8 (byte {error.start})") from error
+        raise InvalidInput(f"{file}: is no UTF-8 (byte {error.start})") from error
 
 
 def _decoded(text: str, *, file: Path) -> object:
@@ -149,6 +152,8 @@ def _decoded(text: str, *, file: Path) -> object:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise InvalidInput(f"{file}{_told(str(error), text)}") from None
+    except RecursionError:  # who clones a repository with such a file must still be able to run every command
+        raise InvalidInput(f"{file}: the JSON is nested too deeply") from None
 
 
 def plain_json(text: str) -> str:
@@ -163,7 +168,9 @@ def without_comments(text: str) -> str:
 
 def _blanked(pattern: re.Pattern[str], text: str) -> str:
     def blank(found: re.Match[str]) -> str:
-        return found[1] or _BLANKED.sub(lambda part: " " * len(part[0]), found[0])
+        if found.lastindex:
+            return found[0]
+        return _BLANKED.sub(lambda part: " " * len(part[0]), found[0])
 
     return pattern.sub(blank, text)
 

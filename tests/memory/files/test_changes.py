@@ -221,3 +221,9 @@ def test_what_the_disk_refuses_is_told_with_the_folder(tmp_path: Path):
     (tmp_path / "DONE.md").mkdir()
     with pytest.raises(StoreUnavailable, match="Is a directory"):
         read_files(tmp_path, ("DONE.md",))
+
+
+def test_a_link_of_a_repository_that_leads_to_a_device_is_named(folder: Path):
+    (folder / "OBSERVATIONS.md").symlink_to("/dev/zero")
+    with pytest.raises(StoreUnavailable, match=r"OBSERVATIONS\.md: it is a device or a pipe"):
+        read_files(folder, ["OBSERVATIONS.md"])

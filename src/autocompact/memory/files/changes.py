@@ -25,7 +25,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from autocompact.errors import MemoryInUse, StoreUnavailable
-from autocompact.runtime.files import PRIVATE_FILE, make_folder, replace_file
+from autocompact.runtime.files import PRIVATE_FILE, make_folder, read_file, replace_file
 
 LOCK, JOURNAL, BACKUPS, IGNORE = ".lock", ".journal", "backups", ".gitignore"
 PATIENCE = 10.0
@@ -131,7 +131,7 @@ def read_files(folder: Path, names: Collection[str]) -> dict[str, bytes]:
         for name in names:
             with suppress(FileNotFoundError):
                 # asking first whether it exists would leave a gap in which it goes
-                found[name] = (folder / name).read_bytes()
+                found[name] = read_file(folder / name)
     return found
 
 
