@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,16 @@ HOOK = ("-P", "-m", "autocompact.agents.hook")
 
 
 def hooked(
-    home: Path, event: object, *arguments: str, cwd: Path | None = None, **variables: str
+    home: Path,
+    event: object,
+    *arguments: str,
+    cwd: Path | None = None,
+    before: Sequence[str] = (),
+    **variables: str,
 ) -> subprocess.CompletedProcess[bytes]:
-    """The ended hook; nothing that it starts sees the environment of the tests."""
+    """The ended hook, run by the command ``before`` it; nothing that it starts sees the environment of the tests."""
     return subprocess.run(
-        (sys.executable, *HOOK, *arguments),
+        (*before, sys.executable, *HOOK, *arguments),
         input=event if isinstance(event, bytes) else json.dumps(event).encode(),
         capture_output=True,
         cwd=cwd,

@@ -186,6 +186,22 @@ def test_status_says_what_is_installed_and_what_was_put_back(home: Path, program
     assert "is damaged" in program("status").out.decode()
 
 
+def test_what_lies_beside_the_sessions_or_cannot_be_read_hides_nothing_else(
+    home: Path, program: Program
+) -> None:
+    program("install", "claude-code")
+    (home / ".codex" / "hooks.json").mkdir(parents=True)
+    sessions = home / "data" / "autocompact" / "agents" / "claude-code"
+    sessions.mkdir(parents=True)
+    (sessions / ".DS_Store").write_bytes(b"\0\0\0\1Bud1")
+    done = program("status")
+    told = done.out.decode().splitlines()
+    assert (done.code, [line.split()[0] for line in told]) == (0, list(AGENTS))
+    assert told[0].startswith("claude-code  installed  (")
+    (codex,) = [line for line in told if line.startswith("codex")]
+    assert "hooks.json' cannot be read: Is a directory" in codex
+
+
 WITH_PLUGIN = [agent.name for agent in AGENTS.values() if not agent.instead]
 WITHOUT = [agent.name for agent in AGENTS.values() if agent.instead]
 

@@ -74,3 +74,10 @@ def test_something_else_than_a_document_of_hooks_is_refused(text: str) -> None:
 def test_what_is_not_there_cannot_be_removed() -> None:
     with pytest.raises(KeyError):
         remove('{"hooks": {}}', PATH)
+
+
+def test_of_two_members_with_one_name_the_last_is_edited_as_every_reader_takes_it() -> None:
+    text = '{"hooks": {"Stop": [1]}, "hooks": {"Stop": [2]}}'
+    added = add_element(text, ("hooks", "Stop"), element=3)
+    assert json.loads(added) == {"hooks": {"Stop": [2, 3]}}
+    assert remove(added, ("hooks", "Stop", 1)) == text

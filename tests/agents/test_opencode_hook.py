@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from importlib import resources
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
@@ -83,3 +88,41 @@ def test_the_session_is_archived(tmp_path: Path) -> None:
 def test_whatever_goes_wrong_the_summary_stays_as_it_is(tmp_path: Path, asked: object) -> None:
     assert told(hooked(tmp_path, asked, "--agent=opencode")) == {}
     assert log(tmp_path).count(b"\n") == 1
+
+
+def test_where_no_process_can_be_started_the_summary_is_repaired_all_the_same(tmp_path: Path) -> None:
+    asked = event(tmp_path, "The user has a pump.")
+    done = hooked(tmp_path, asked, "--agent=opencode", before=("sh", "-c", 'ulimit -n 7; exec "$@"', "sh"))
+    assert RULE in told(done)["added"]
+    assert b"OSError" in log(tmp_path)
+
+
+OPENCODE = """
+import { Autocompact } from "./autocompact.js";
+const fetched = [];
+const data = [{ info: { id: "msg_9", summary: process.argv[2] === "summary", parentID: "msg_8" }, parts: [] }];
+const client = { session: { messages: async () => (fetched.push(1), { data }) } };
+const hooks = await Autocompact({ client, directory: "." });
+await hooks["experimental.session.compacting"]({ sessionID: "ses_1" });
+if (process.argv[2] === "stopped") await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } } });
+const output = { text: "A summary." };
+for (let n = 0; n < 3; n++) await hooks["experimental.text.complete"]({ sessionID: "ses_1", messageID: "msg_9" }, output);
+console.log(JSON.stringify([fetched.length, output.text]));
+"""
+
+
+@pytest.mark.skipif(which("node") is None, reason="needs node")
+@pytest.mark.parametrize(
+    ("compaction", "expected"),
+    [("summary", [1, "A summary.\n\nWhat it lost."]), ("stopped", [0, "A summary."])],
+)
+def test_the_plugin_fetches_the_session_once_for_a_summary_and_never_after_a_compaction_that_was_stopped(
+    tmp_path: Path, compaction: str, expected: list[object]
+) -> None:
+    answer = [sys.executable, "-c", 'import sys; sys.stdin.read(); print(\'{"added": "What it lost."}\')']
+    plugin = resources.files("autocompact.agents").joinpath("files", "opencode.js").read_text("utf-8")
+    (tmp_path / "autocompact.js").write_text(plugin.replace("@COMMAND@", json.dumps(answer)))
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "run.js").write_text(OPENCODE)
+    done = subprocess.run(("node", "run.js", compaction), cwd=tmp_path, capture_output=True, check=True)
+    assert json.loads(done.stdout) == expected

@@ -43,6 +43,7 @@ def make(changes: Sequence[Change], *, agent: str, root: Path, backups: Path) ->
     """
     backup = backups / f"{agent}-{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
     changed = [change for change in changes if change.before is not None]
+    # every copy is there before the first file is touched
     for change in changed:
         copy = backup / change.path.relative_to(root)
         make_folder(copy.parent)

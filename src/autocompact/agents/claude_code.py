@@ -82,6 +82,7 @@ class Hook:
     def _found(self) -> Prepared:
         """What was found in the transcript before the compaction, or in the transcript as it is now."""
         prepared = self._state.prepared()
+        # shorter: another file took its place; much longer: the agent went on, and there is more to find
         if prepared is None or not 0 <= size_of(self._transcript) - prepared.size <= GROWN:
             self._read()
             prepared = self._state.prepared()

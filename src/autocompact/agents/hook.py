@@ -205,7 +205,15 @@ def _hook(event: Mapping[str, object], given: Sequence[str], *, state: Path) -> 
 
 
 def _beside(content: bytes, given: Sequence[str]) -> None:
-    """Do the work in a process of its own, which nobody waits for."""
+    """Do the work in a process of its own, which nobody waits for. Where none can be started, that is noted."""
+    try:
+        _start(content, given)
+    except OSError as error:  # what the agent is to be told must not be lost for it
+        with suppress(Exception):
+            _note(error)
+
+
+def _start(content: bytes, given: Sequence[str]) -> None:
     import subprocess
 
     process = subprocess.Popen(

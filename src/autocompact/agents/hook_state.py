@@ -127,7 +127,8 @@ class HookState:
 
     def receipts(self) -> Sequence[Receipt]:
         """The receipts, oldest first."""
-        with suppress(FileNotFoundError, msgspec.DecodeError):
+        # no folder: the Finder of macOS leaves a file beside those of the sessions
+        with suppress(FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
             lines = (self.folder / _RECEIPTS).read_bytes().splitlines()
             return [msgspec.json.decode(line, type=Receipt) for line in lines]
         return ()

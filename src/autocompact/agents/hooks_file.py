@@ -105,6 +105,8 @@ class HooksFile:
         Raises:
             OSError: the file cannot be written.
         """
+        # before the file is written: a record that its digest does not fit is passed over, a file without one
+        # could not be put back to the byte
         for change in changes:
             before, after = (
                 None if content is None else content.decode() for content in (change.before, change.after)

@@ -79,7 +79,10 @@ class Plugin:
             OSError: it cannot be read.
         """
         known = self._known()
-        return list(self._changes(dict.fromkeys([*known, MARK], None))) if known else []
+        if not known:
+            return []
+        # the mark last: where one file cannot be removed, the others are still known as ours
+        return [*self._changes(dict.fromkeys(known, None)), *self._changes({MARK: None})]
 
     def apply(self, changes: Sequence[Change]) -> Path | None:
         """Make the changes; the folder with copies of the files as they were, None if there were none.
@@ -98,6 +101,7 @@ class Plugin:
         try:
             content = (self.folder / MARK).read_bytes()
         except FileNotFoundError:
+            # through a link we would write, and later remove, in a folder that is somebody's for other things
             if not self.shared and (self.folder.is_symlink() or set(self._present()) - self._left()):
                 raise InvalidInput(
                     f"{str(self.folder)!r} is there, and not from us: remove or rename it first"

@@ -65,7 +65,8 @@ def remove(text: str, path: Sequence[str | int]) -> str:
     at, way = _start(text), list[tuple[list[Part], int]]()
     for name in path:
         inside = parts(text, at)
-        index = next((n for n, part in enumerate(inside) if name == (part.name or n)), None)
+        # of two members with one name every reader takes the last, as `add_element` does
+        index = next((n for n, part in reversed([*enumerate(inside)]) if name == (part.name or n)), None)
         if index is None:
             raise KeyError(name)
         way.append((inside, index))

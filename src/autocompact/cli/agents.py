@@ -14,6 +14,7 @@ from autocompact.agents.hook_state import HookState, Receipt
 from autocompact.agents.hooks_file import HooksFile
 from autocompact.agents.installing import Plugin
 from autocompact.agents.known import AGENTS, Agent, plugin_of
+from autocompact.cli.guard import refusal
 from autocompact.errors import InvalidInput
 from autocompact.history.paths import data_folder
 from autocompact.ui.terminal.output import tell
@@ -119,6 +120,8 @@ def _state(agent: Agent) -> str:
             return f"installed  ({plugin.place})"
     except InvalidInput as error:
         return str(error)
+    except OSError as error:  # of one agent: the others are still told
+        return f"{str(error.filename or plugin.place)!r} cannot be read: {refusal(error)}"
     return (
         f"installed by another version, or changed: `autocompact install {agent.name}` brings it up to date"
     )

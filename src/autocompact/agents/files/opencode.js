@@ -31,6 +31,10 @@ export const Autocompact = async ({ client, directory }) => {
     "experimental.session.compacting": async ({ sessionID }) => {
       compacting.add(sessionID);
     },
+    // a compaction that was stopped or failed writes no summary: else every later answer would have the whole session fetched
+    event: async ({ event }) => {
+      if (event.type === "session.idle" || event.type === "session.error") compacting.delete(event.properties?.sessionID);
+    },
     "experimental.text.complete": async ({ sessionID, messageID }, output) => {
       if (!compacting.has(sessionID)) return;
       try {
