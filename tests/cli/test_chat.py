@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Generator
@@ -85,6 +86,12 @@ def test_a_question_in_a_pipe_gets_its_answer_on_stdout_and_nothing_else(place: 
     assert (done.returncode, done.stdout) == (0, b"The answer\\x1b]0;evil\\x07 is\n42.\n"), done.stderr
     assert b"Kept: autocompact chat --resume 2" in done.stderr
     assert provider.requests[0].messages[-1]["content"] == "What is it?"
+
+
+def test_the_command_that_goes_on_can_be_pasted_whatever_the_file_is_called(place: Place) -> None:
+    done = place.piped("--db", "my chats.db", words="The harbour master's number is 4711.")
+    told = done.stderr.decode().splitlines()[-1].removeprefix("Kept: ")
+    assert shlex.split(told)[:4] == ["autocompact", "chat", "--db", "my chats.db"]
 
 
 def test_a_piped_question_can_go_on_with_the_last_conversation(place: Place) -> None:

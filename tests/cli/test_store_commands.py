@@ -137,6 +137,7 @@ def test_a_kept_conversation_is_compacted_where_it_is_and_that_is_undone(shelf: 
     assert "the whole log is in the context again" in shelf.told("undo", "invoices")
     refused = shelf.refused("compact", "invoices", "--to", 12_000, "--preview")
     assert refused.startswith("a kept conversation is compacted in its store: leave --to and --preview out")
+    assert "leave --tail-tokens out" in shelf.refused("compact", "invoices", "--tail-tokens", 0)
     assert shelf("compact", "nothing").code == 2
 
 

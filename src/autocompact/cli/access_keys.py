@@ -141,7 +141,7 @@ def _lines(key: AccessKey, used: dict[Period, Spent]) -> str:
     state = "valid" if key.expires is None else f"until {key.expires[:10]}"
     state = state if key.revoked is None else f"revoked {key.revoked[:10]}"
     limits = [
-        f"{figure:,g} {name.replace('_', ' ')}"
+        f"{_figure(figure)} {name.replace('_', ' ')}"
         for name, figure in asdict(key.allowance).items()
         if figure is not None
     ]
@@ -151,6 +151,10 @@ def _lines(key: AccessKey, used: dict[Period, Spent]) -> str:
         f"    limits: {', '.join(limits) or 'none'}\n"
         f"    today: {_used(used['day'])}; this month: {_used(used['month'])}"
     )
+
+
+def _figure(figure: float) -> str:
+    return f"{figure:,}" if isinstance(figure, int) else f"{figure:,.2f}".removesuffix(".00")
 
 
 def _used(spent: Spent) -> str:

@@ -148,7 +148,12 @@ def _refuse_for_kept(options: CompactOptions) -> None:
         **{name: options[name] for name in _FOR_FILES},
         "format": options["format"] != "markdown",
     }
-    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    named = [
+        f"--{name.replace('_', '-')}"
+        for name, value in given.items()
+        # a tail of 0 tokens was given, too
+        if not (value is None or value is False or value == ())
+    ]
     if named:
         raise InvalidInput(
             f"a kept conversation is compacted in its store: leave {' and '.join(named)} out, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -107,5 +108,5 @@ def _document(session: ChatSession, *, answer: str, meter: MeterReading) -> byte
 def tell_how_to_resume(session: ChatSession, *, db: StorePlace | None) -> None:
     """Tell the command that continues the conversation, if anything was said in it."""
     if len(session.conversation):
-        option = f" --db {db}" if db else ""
+        option = f" --db {shlex.quote(str(db))}" if db else ""
         tell(f"Kept: autocompact chat{option} --resume {session.id}")
