@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -326,3 +327,12 @@ def test_many_blank_lines_take_no_more_than_time_in_their_number(tmp_path: Path)
     block = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n" * 2_000
     session = read(tmp_path, "#### Mend it.", f"Done.{blank}", f"a.py\n```\n{BLOCK}\n{blank}{block}```")
     assert requests(session) == ["Mend it."]
+
+
+@pytest.mark.parametrize("opens", ["<source>", "*** Begin Patch", "```` a"])
+def test_a_reply_of_lines_that_only_open_a_block_costs_little(tmp_path: Path, opens: str) -> None:
+    before = time.process_time()
+    session = read(tmp_path, "#### Go on", "\n".join([opens] * 49_999), "> Applied edit to pump.py")
+    assert reply(session).text.count(opens) == 49_999 or "````" in opens
+    # 0.6 s; where each line is looked at to the end, minutes
+    assert time.process_time() - before < 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,27 @@ def test_a_hostile_file_is_read_in_linear_time(tmp_path: Path) -> None:
     opened = '<tool-use data-tool-type="x" data-tool-name="y">\n```\n<think>\n'
     session = _read(tmp_path, "_**Agent (m 2026-03-01 10:00:00Z)**_\n\n" + opened * 20_000)
     assert sum(message.text.count("data-tool-type") for message in session.messages) == 20_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            "_**Assistant**_\n\n" + "```a\n" * 50_000 + "\n_**User**_\n\nx", id="fences before a turn"
+        ),
+        pytest.param("# a" + " " * 200_000 + "x\n\n_**User**_\n\nx", id="blanks in the title"),
+        pytest.param("_**Assistant**_\n\nTool use: **x**\n" + "\n" * 100_000 + "y", id="blanks below a call"),
+        pytest.param(
+            "_**Assistant**_\n\n<think>\na" + "\n" * 100_000 + "b\n</think>\n\n_**User**_\n\nx",
+            id="blanks in a thought",
+        ),
+    ],
+)
+def test_what_only_begins_something_costs_little(tmp_path: Path, text: str) -> None:
+    before = time.process_time()
+    assert _read(tmp_path, text).messages
+    # 0.5 s at most; where each line is looked at to the end, minutes
+    assert time.process_time() - before < 4
 
 
 # Calls, by their forms

@@ -104,6 +104,7 @@ class _Reader(Struct):
         if report is not None:
             self._reply(block, report)
         elif block.kind == "start":
+            # aider writes the clock of its computer and no zone; what is compared with it is of the same history
             self._time = started(block.lines[-1]) + "Z"
         elif block.kind == "printed":
             self._printed(block)

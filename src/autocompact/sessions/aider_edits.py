@@ -61,9 +61,10 @@ def _fenced(lines: Sequence[str], *, reported: Collection[str]) -> tuple[list[st
     kept: list[str] = []
     edits: list[Edit] = []
     unnamed: list[tuple[int, str]] = []
+    never: set[str] = set()
     at = 0
     while at < len(lines):
-        end = _fence_end(lines, at)
+        end = _fence_end(lines, at, never=never)
         if not end and is_fence(lines[at]) and _name_of(kept, ())[0] in reported:
             end = len(lines)  # the reply was cut off, and aider wrote what there is
         if not end:
@@ -93,25 +94,41 @@ def _fenced(lines: Sequence[str], *, reported: Collection[str]) -> tuple[list[st
 def with_ticks(lines: Sequence[str]) -> list[str]:
     """The lines, those fences that are tags as the ticks that stand for code elsewhere."""
     kept = list(lines)
+    never: set[str] = set()
     at = 0
     while at < len(kept):
-        end = _fence_end(kept, at)
+        end = _fence_end(kept, at, never=never)
         if end and TAG.match(kept[at]):
             kept[at] = kept[end] = _LONG_TICKS
         at = max(at, end) + 1
     return kept
 
 
-def _fence_end(lines: Sequence[str], at: int) -> int:
-    """The line that closes the block which opens at ``at``; 0 if none opens there, or it is never closed."""
-    tag = TAG.match(lines[at])
+def _fence_end(lines: Sequence[str], at: int, *, never: set[str]) -> int:
+    """The line that closes the block which opens at ``at``; 0 if none opens there, or it is never closed.
+
+    Args:
+        lines: the reply.
+        at: a line.
+        never: what closes nothing from an earlier line on, and so none from here on; what is found so is added. Without it
+            a reply of nothing but opening lines takes the square of its length.
+    """
+    tag, ticks = TAG.match(lines[at]), TICKS.match(lines[at])
     if tag or lines[at].startswith(_PATCH_BEGINS):
         closing = f"</{tag['name']}>" if tag else _PATCH_ENDS
-        return next((end for end in range(at + 1, len(lines)) if lines[end].strip() == closing), 0)
-    if not (ticks := TICKS.match(lines[at])):
+    elif ticks:
+        closing = ticks["mark"]
+    else:
         return 0
-    mark = ticks["mark"]
-    return next((end for end in range(at + 1, len(lines)) if lines[end].lstrip().startswith(mark)), 0)
+    # a line that begins with more ticks begins with fewer, too
+    if closing in never or (ticks and any(closing.startswith(each) for each in never)):
+        return 0
+    for end in range(at + 1, len(lines)):
+        line = lines[end].strip()
+        if line.startswith(closing) if ticks else line == closing:
+            return end
+    never.add(closing)
+    return 0
 
 
 def _name_of(kept: Sequence[str], inside: Sequence[str]) -> tuple[str, int]:

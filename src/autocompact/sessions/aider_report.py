@@ -136,7 +136,8 @@ def _events(lines: Sequence[str]) -> Iterator[Commit | Run | Undone]:
 
 def _output(lines: Sequence[str], at: int) -> Iterator[str]:
     """The lines that a command printed, up to what aider prints of its own."""
-    for line in lines[at:]:
+    for place in range(at, len(lines)):
+        line = lines[place]
         if _AFTER_OUTPUT.match(line):
             break
         if line.strip():

@@ -27,12 +27,11 @@ _HEAD = LazyPattern(
 )
 _SESSION = LazyPattern(r"<!-- (?P<agent>[A-Za-z][\w .+-]{0,40}?) Session \S+(?: \((?P<time>[^)\n]*)\))? -->")
 _TITLE = LazyPattern(
-    r"# (?P<title>[^\n]*?)[ \t]*(?:\(?(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^()\n]*?)\)?)?[ \t]*"
+    # blanks are looked at from the first of them only: from each, a long run of them would take the square of its length
+    r"# (?P<title>[^\n]*?)(?:(?:(?<![ \t])|(?<=\A# ))[ \t]*\(?(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^()\n]*?)\)?)?"
 )
 _HEAD_LINES = 12
-_THINKS = LazyPattern(
-    r"(?s)<think>\s*(?:<details>\s*<summary>[^<]*</summary>)?(?P<text>.*?)(?:</details>)?\s*</think>\s*\Z"
-)
+_THINKS = LazyPattern(r"(?s)<think>(?:\s*<details>\s*<summary>[^<]*</summary>)?(?P<text>.*)</think>\Z")
 _RESUMED = LazyPattern(r"Resumed from an? [^\n]{1,60} session via SpecStory\.")
 _CONTINUED = "This session is being continued from a previous conversation"
 """Begins the summary of a compaction by Claude Code."""
@@ -77,7 +76,7 @@ def read(lines: Iterable[bytes]) -> Session:
 def _head(lines: Sequence[str]) -> tuple[str, str, str]:
     """The agent, the title and the time that stand above the first turn, each "" where it does not."""
     sessions = [found for line in lines if (found := _SESSION.fullmatch(line.strip()))]
-    titles = [found for line in lines if (found := _TITLE.fullmatch(line))]
+    titles = [found for line in lines if (found := _TITLE.fullmatch(line.rstrip(" \t")))]
     times = [iso(found["time"]) for found in (*sessions[:1], *titles[:1]) if found["time"]]
     return (
         sessions[0]["agent"] if sessions else "",
@@ -212,8 +211,9 @@ class _Reader:
             reply.call(read_call(lines), line=block.start + 1)
         elif block.kind == "thought":
             text = "\n".join(lines)
-            thought = _THINKS.match(text)
-            reply.say(Reasoning(text=thought["text"].strip() if thought else text), line=block.start + 1)
+            thought = _THINKS.match(text.rstrip())
+            said = thought["text"].strip().removesuffix("</details>").strip() if thought else text
+            reply.say(Reasoning(text=said), line=block.start + 1)
         else:
             reply.say(Text(text="\n".join(lines).strip()), line=block.start + 1)
 

@@ -111,6 +111,8 @@ class _Scan:
         """Marks of the shortest fence that nothing closes from here on; 0 while there is none."""
         self.endless: set[Kind] = set()
         """What nothing closes from here on."""
+        self.cut: dict[bool, tuple[Fence, int]] = {}
+        """Of fences that show Markdown, and of others, the last one that no line closes before a header, and that header."""
 
     def turns(self) -> Iterator[Turn]:
         turn: Turn | None = None
@@ -163,10 +165,15 @@ class _Scan:
         fence = fence_at(self.lines[at])
         if fence is None or (self.unclosed and len(fence.marks) >= self.unclosed):
             return 0
+        outer, header = self.cut.get(_shows_markdown(fence), (fence, 0))
+        # what does not close the outer one closes none within
+        if at < header and fence.is_within(outer):
+            return 0
         for place in range(at + 1, len(self.lines)):
             if fence.ends_at(self.lines[place]):
                 return place + 1
             if self._header(place, inside=fence) is not None:
+                self.cut[_shows_markdown(fence)] = (fence, place)
                 return 0
         self.unclosed = len(fence.marks)
         return 0

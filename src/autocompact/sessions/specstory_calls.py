@@ -19,7 +19,7 @@ from autocompact.sessions.markdown_fences import Fence, fence_at, fenced
 from autocompact.sessions.specstory_edits import Edit, patched, replacements
 
 _TAG = LazyPattern(r"<tool-use data-tool-type=\"(?P<kind>[^\"]*)\" data-tool-name=\"(?P<name>[^\"]*)\">")
-_SUMMARY = LazyPattern(r"(?s)\s*(?:<details>)?\s*<summary>(?P<text>.*?)</summary>[ \t]*\n?")
+_SUMMARY = LazyPattern(r"(?s)\s*(?:<details>\s*)?<summary>(?P<text>.*?)</summary>[ \t]*\n?")
 _CLOSING = ("</tool-use>", "</details>")
 _USE = LazyPattern(r"(?s)Tool use: \*\*(?P<name>[^*\n]+)\*\*[ \t]*(?:•\s*)?(?P<rest>.*)")
 _ENTITY = LazyPattern(r"&(?:lt|gt|amp|quot|#\d{2,3}|#x[\da-f]{2,3});")
