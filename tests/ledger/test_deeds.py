@@ -250,3 +250,54 @@ def test_a_file_that_was_read_is_told_with_what_it_defines_the_most_needed_of_ma
     assert told["notes.txt"] == "notes.txt — read"
     assert told["b.py"] == "b.py — read"
     assert told["c.py"] == "c.py — read"
+
+
+def test_a_command_that_goes_on_in_the_background_is_neither_ok_nor_failed_until_somebody_looks() -> None:
+    begun = "Chunk ID: a1\nWall time: 10.0 seconds\nProcess running with session ID 7\nOutput:\nCompiling"
+    talk = Talk().calls("exec_command", {"cmd": "make test"}).gets(begun)
+    assert [e.text for e in talk.entries("command")] == ["`make test`"]
+    assert [e.text for e in talk.entries("running")] == ["make test (id 7)"]
+
+    talk.calls("write_stdin", {"session_id": 7, "chars": ""}).gets(begun)
+    assert [e.text for e in talk.entries("command")] == ["`make test`"]
+
+    ended = "Chunk ID: a2\nProcess exited with code 1\nOutput:\nFAILED a.py"
+    talk.calls("write_stdin", {"session_id": 7, "chars": ""}).gets(ended)
+    assert [e.text for e in talk.entries("command")] == ["`make test` — failed (1)"]
+    assert [(e.text, e.seq) for e in talk.entries("error")] == [("make test: FAILED a.py", 6)]
+    assert talk.entries("running") == []
+
+
+def test_what_a_script_left_running_ends_with_the_wait_for_it() -> None:
+    script = 'const r = await tools.exec_command({cmd: "make test"}); text(JSON.stringify(r))'
+    talk = (
+        Talk().calls("exec", script).gets("Script running with cell ID 16\nWall time 10.0 seconds\nOutput:\n")
+    )
+    assert [e.text for e in talk.entries("running")] == ["make test (id 16)"]
+
+    talk.calls("wait", {"cell_id": "16"}).gets(
+        'Script completed\nWall time 0.0 seconds\nOutput:\n\n{"exit_code":0,"output":"41 passed"}'
+    )
+    assert [e.text for e in talk.entries("command")] == ["`make test` — ok: 41 passed"]
+    assert talk.entries("running") == []
+
+
+def test_a_notice_says_how_a_command_in_the_background_ended() -> None:
+    talk = Talk().runs(
+        "make bench", "Command running in background with ID: b3we. Output is in /tmp/b3we.output"
+    )
+    assert [e.text for e in talk.entries("command")] == ["`make bench`"]
+
+    talk.program(
+        "<task-notification>\n<task-id>b3we</task-id>\n<status>failed</status>\n"
+        '<summary>Background command "Run it" failed with exit code 2</summary>\n</task-notification>',
+    )
+    assert [e.text for e in talk.entries("command")] == ["`make bench` — failed (2)"]
+
+
+def test_what_was_started_anew_is_not_waited_for() -> None:
+    begun = "Process running with session ID {}\n"
+    talk = Talk().calls("exec_command", {"cmd": "make watch"}).gets(begun.format(7))
+    talk.calls("exec_command", {"cmd": "make watch"}).gets(begun.format(8))
+
+    assert [e.text for e in talk.entries("running")] == ["make watch (id 8)"]

@@ -32,11 +32,13 @@ def test_notices_name_tasks_with_their_status() -> None:
     notice = "<task-notification>\n<task-id> a1 </task-id>\n<summary>x</summary><status>completed</status>"
 
     assert task_notices(f"{notice}<task-notification><task-id>a2</task-id><task-notification>") == [
-        ("a1", "completed", "")
+        ("a1", "completed", "", None)
     ]
     assert task_notices("<task-id>a1</task-id><status>completed</status>") == []
     reported = f"{notice}\n<result>\nIt races.\n</result>\n<usage>3</usage></task-notification>"
-    assert task_notices(reported) == [("a1", "completed", "It races.")]
+    assert task_notices(reported) == [("a1", "completed", "It races.", None)]
+    ended = notice.replace("x</summary>", 'Command "make" failed with exit code 2</summary>')
+    assert [notice.exit for notice in task_notices(ended)] == [2]
 
 
 def test_orders_of_a_hook_and_of_a_lead_are_read_without_their_wrapping() -> None:

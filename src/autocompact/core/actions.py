@@ -25,8 +25,18 @@ from autocompact.core.argument_names import (
     WHOLE,
     in_snake_case,
 )
+from autocompact.core.code_calls import code_call
 from autocompact.core.patterns import LazyPattern
-from autocompact.core.redacted import EMPTY, RedactedCall, RedactedJson, cut, edited, filled, joined
+from autocompact.core.redacted import (
+    EMPTY,
+    RedactedCall,
+    RedactedJson,
+    cut,
+    edited,
+    filled,
+    joined,
+    redacted_call,
+)
 from autocompact.core.redaction import Redacted
 
 Verb: TypeAlias = Literal[
@@ -127,7 +137,8 @@ def interpret(call: RedactedCall) -> Action:
     arguments = in_snake_case(call.values)
     words = _words_of(call.name)
     if not arguments:
-        return _of_text(call, words)
+        inner = code_call(call.arguments) if words & _RUN and "tools." in call.arguments else None
+        return interpret(redacted_call(inner)) if inner is not None else _of_text(call, words)
     path = edited(cut(_first(arguments, PATHS), end=LONGEST_PATH), with_slashes)
     command = _command(arguments, is_run=not path and bool(words & _RUN))
     verb = _verb(words, arguments, path=path, command=command)

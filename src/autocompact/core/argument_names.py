@@ -38,7 +38,7 @@ COMMANDS = (
     "command_line",
     "code",
 )
-TASKS = ("task_id", "agent_id", "bash_id", "shell_id", "session_id")
+TASKS = ("task_id", "agent_id", "bash_id", "shell_id", "session_id", "cell_id")
 TODOS = ("todos", "plan", "todo_list", "task_list", "items", "tasks")
 OLD = (
     "old_string",

@@ -20,7 +20,13 @@ _PUSHED = LazyPattern(
     r"^ *(?:[+*]? *(?P<range>[0-9a-f]{7,12}\.{2,3}[0-9a-f]{7,12})|\* \[new branch\]) +(?P<from>\S{1,100}) +-> (?P<to>\S{1,100})",
     re.MULTILINE,
 )
-_SHORT = LazyPattern(r"^## (?P<short>[^\n]{1,200})", re.MULTILINE)
+_SHORT = LazyPattern(
+    r"^## (?P<short>(?:(?:No commits yet|Initial commit) on )?[^\s\[]{1,100}(?: \[(?:ahead|behind|gone)[^\]\n]{0,60}\])?"
+    r"|HEAD \(no branch\))[ \t]*$",
+    re.MULTILINE,
+)
+"""Not a title of a document that was read beside it."""
+
 _LONG = LazyPattern(
     r"^On branch (?P<branch>\S{1,100})(?:\nYour branch (?P<how>[^\n.,]{1,120}))?", re.MULTILINE
 )

@@ -48,7 +48,7 @@ _PATTERN = LazyPattern(
 
 _NARROWING = frozenset(
     "-k -m -run --run -t -g -E --grep --filter --tests --testNamePattern --lf --last-failed --ff --sw --stepwise --ignore"
-    " --deselect --exclude --skip --only --collect-only --dry-run -n --no-run --fix --help --version -h".split()
+    " --deselect --exclude --skip --only --collect-only --dry-run -n --no-run --help --version -h".split()
 )
 
 

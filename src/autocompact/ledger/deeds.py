@@ -30,14 +30,8 @@ from autocompact.ledger.outcomes import (
 from autocompact.ledger.paths import DOCUMENTS
 from autocompact.ledger.scan import Call
 from autocompact.ledger.todo_table import Row, rows
-from autocompact.ledger.wrapping import launched, unnumbered
+from autocompact.ledger.wrapping import goes_on, launched, runs_on, unnumbered
 
-_BACKGROUND = LazyPattern(
-    r"running in (?:the )?background with ID: ?(?P<id>[\w-]+)|agentId: ?(?P<agent>[\w-]+)"
-    r"|(?:session|process) (?:running with (?:session )?)?ID:? (?P<session>\d+)|\bshellId: (?P<shell>\d+) (?:is )?(?:still )?running"
-    r"|Background PIDs: (?P<pid>\d+)",
-    re.IGNORECASE,
-)
 _NAME_OF = LazyPattern(
     r"^(?:class|interface|struct|enum|trait|type|module|namespace|object|record|protocol|impl) |\(\)$"
 )
@@ -388,6 +382,8 @@ def find_running(calls: Sequence[Call], ended: Set[str], *, earlier: Iterable[En
             call.action.verb == "stop" or _ENDED.search(call.output[-2_000:] + call.output[:2_000])
         ):
             del running[about]
+        if call.outcome is not None and not call.outcome.failed:
+            _forget(running, call.action.command)
         task = _started(call)
         if task and task not in running and call.action.verb != "poll":
             running[task] = _running_entry(call, task)
@@ -396,12 +392,20 @@ def find_running(calls: Sequence[Call], ended: Set[str], *, earlier: Iterable[En
     return [entry for task, entry in running.items() if task not in ended]
 
 
+def _forget(running: dict[str, Entry], command: Redacted) -> None:
+    """Leave out what was started before by the same command: whoever starts it anew does not wait for the first one."""
+    again = edited(edited(command, normal), short)
+    for task, entry in list(running.items()):
+        if entry.text == again or entry.text.startswith(f"{again} (id "):
+            del running[task]
+
+
 def _started(call: Call) -> Redacted:
     """The id of what ``call`` leaves running, "" for nothing: an agent's report also has the id by which it could go on."""
-    if call.action.verb not in ("run", "spawn", "poll", "other"):
+    ended = call.outcome is not None and call.outcome.known and runs_on(call.output)
+    if ended or call.action.verb not in ("run", "spawn", "poll", "other"):
         return EMPTY
-    beginning = call.output[:3_000]
-    match = _BACKGROUND.search(beginning) if _BACKGROUND.found_in(beginning) else None
+    match = goes_on(call.output)
     if match is None or (match["agent"] and call.action.verb == "spawn" and not launched(call.output)):
         return EMPTY
     return Redacted(next(filter(None, match.groups()), ""))

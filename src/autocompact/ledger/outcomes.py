@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autocompact.core.actions import HEREDOC
 from autocompact.core.messages import UNRECORDED
 from autocompact.core.patterns import LazyPattern
-from autocompact.core.redacted import cut, edited, joined, pieces
+from autocompact.core.redacted import EMPTY, cut, edited, joined, pieces
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.clipping import clipped
 
 _EXIT = LazyPattern(
     r"^Exit [Cc]ode:? (-?\d+)|exited with code (-?\d+)|with exit code (-?\d+)|exit code: (-?\d+)"
-    r"|\"exit_code\": ?(-?\d+)|^exit(?: status|:) ?(\d+)",
+    r"|\"exit_code\": ?(-?\d+)|<exit_code>(-?\d+)</exit_code>|^exit(?: status|:) ?(\d+)",
     re.MULTILINE,
 )
 _COUNTS = LazyPattern(
@@ -186,6 +187,11 @@ def read_outcome(output: Redacted, *, is_error: bool, hidden: bool = False) -> O
         errors=tuple(pieces(output, error_lines)) if failed else (),
         known=output != UNRECORDED,
     )
+
+
+def still_unknown(outcome: Outcome) -> Outcome:
+    """``outcome`` of a command that goes on in the background: what it printed so far says nothing of how it ends."""
+    return replace(outcome, failed=False, counts=EMPTY, errors=(), known=False)
 
 
 def _says_failed(output: str) -> bool:

@@ -29,6 +29,7 @@ from autocompact.core.redacted import (
     cut,
     edited,
     filled,
+    joined,
     pieces,
 )
 from autocompact.core.redaction import Redacted
@@ -44,7 +45,14 @@ from autocompact.core.spoken import (
 from autocompact.core.strides import LINE, in_lines
 from autocompact.core.text_calls import with_calls
 from autocompact.ledger.commands import is_check
-from autocompact.ledger.outcomes import Outcome, edited_file, is_status_hidden, read_outcome, was_not_edited
+from autocompact.ledger.outcomes import (
+    Outcome,
+    edited_file,
+    is_status_hidden,
+    read_outcome,
+    still_unknown,
+    was_not_edited,
+)
 from autocompact.ledger.replies import asks, replied
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import as_sent, readable
@@ -55,6 +63,7 @@ from autocompact.ledger.wrapping import (
     launched,
     ordered,
     reported,
+    runs_on,
     task_notices,
     unnumbered,
 )
@@ -68,6 +77,7 @@ system messages after the system prompt."""
 _SHORT = 400
 """Characters of the result of an edit below which it shows nothing of the file."""
 
+_GOES_ON = LazyPattern(r"<status>(?:running|pending)</status>")
 _THINKING = LazyPattern(r"</?think(?:ing)?>\s*")
 
 
@@ -121,6 +131,7 @@ class Scan(Struct):
         turns: requests so far.
         tickets: the words of those that the agent read and that are open, by their ids.
         agents: ids of the agents that were started in the background.
+        background: commands that go on in the background, by their ids.
         ended: ids of the tasks of which the client said that they are through.
         last_seq: the last message.
     """
@@ -133,6 +144,7 @@ class Scan(Struct):
     turns: int = 0
     tickets: dict[str, Spoken] = field(default_factory=dict[str, Spoken])
     agents: set[str] = field(default_factory=set[str])
+    background: dict[str, Call] = field(default_factory=dict[str, Call])
     ended: set[str] = field(default_factory=set[str])
     last_seq: int = 0
 
@@ -309,6 +321,9 @@ def _notices(found: Scan, text: Redacted, *, seq: int) -> bool:
     for notice, report in zip(notices, reports, strict=True):
         if notice.status != "running":
             found.ended.add(notice.task)
+        run = found.background.get(notice.task)
+        if run is not None and run.outcome is not None and notice.exit is not None:
+            run.outcome = structs.replace(run.outcome, failed=bool(notice.exit), exit=notice.exit, known=True)
         if report and notice.task in found.agents:
             _speak(found, report, seq=seq, voice="report")
             found.sightings.add(Piece(seq=seq, source="result", text=report))
@@ -323,6 +338,18 @@ def _report(found: Scan, call: Call, *, text: Redacted) -> Redacted:
             return EMPTY
         return edited(text, finished)
     return edited(text, reported) if call.action.task in found.agents else EMPTY
+
+
+def _polled(found: Scan, poll: Call, *, output: Redacted) -> None:
+    """What a command in the background came to, once a look at it says so: the look is where it was answered."""
+    run = found.background[poll.action.task]
+    run.output = joined("\n", (run.output, output))
+    # whoever reads of the look wants to know at what
+    poll.action = structs.replace(poll.action, text=run.action.command)
+    if not (runs_on(output) or _GOES_ON.search(output, 0, _SHORT) or poll.is_error):
+        run.answered = poll.answered
+        run.outcome = read_outcome(output, is_error=False)
+        del found.background[poll.action.task]
 
 
 def _tickets(found: Scan, call: Call, *, text: Redacted) -> None:
@@ -370,6 +397,11 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
             # "pytest | tail" ends with the status of tail
             hidden = is_check(command) and is_status_hidden(command)
             call.outcome = read_outcome(part.text, is_error=part.is_error, hidden=hidden)
+            if (task := runs_on(part.text)) and call.outcome.exit is None:
+                call.outcome = still_unknown(call.outcome)
+                found.background[task] = call
+        elif call.action.task in found.background and call.action.verb == "poll":
+            _polled(found, call, output=part.text)
         _tickets(found, call, text=text)
         report = _report(found, call, text=text)
         _speak(found, report, seq=said.seq, voice="report")

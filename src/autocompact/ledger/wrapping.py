@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 
 import msgspec
 
+from autocompact.core.code_calls import script_results
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.spoken import without_elements
 
@@ -21,6 +22,7 @@ _NUMBERED = LazyPattern(rf"\n{_IS_NUMBERED.source}")
 """With the line break before it, which is found at once."""
 
 _TASK = LazyPattern(r"<task-id>([^<]{1,100})</task-id>")
+_CODE = LazyPattern(r"<summary>[^<]{0,600}\bexit code (\d{1,4})\b")
 _STATUS = LazyPattern(r"<status>([^<]{1,100})</status>")
 
 _LEAD = LazyPattern(r"\s*<(teammate-message|cross-session-message|hook_prompt)\b[^>]{0,500}>")
@@ -33,7 +35,7 @@ user approved is to be carried out."""
 
 _FINDINGS = LazyPattern(r"</?verification_findings\b[^>]{0,100}>\s?")
 _IDLE = LazyPattern(r"\s*\{\s*\"type\"\s*:")
-_BEGINNING = 4_000
+_BEGINNING, _FIRST_WORDS = 4_000, 3_000
 
 _INSTRUCTIONS = LazyPattern(
     r"AGENTS\.md|CLAUDE\.md|GEMINI\.md|copilot-instructions|<user_instructions>|<INSTRUCTIONS>"
@@ -47,6 +49,19 @@ _LAUNCHED = LazyPattern(
 
 _AGENT = LazyPattern(r"\bagent_?id\W{1,4}([\w-]+)", re.IGNORECASE)
 _SHORT_NOTICE = 300
+_BACKGROUND = LazyPattern(
+    r"running in (?:the )?background with ID: ?(?P<id>[\w-]+)|agentId: ?(?P<agent>[\w-]+)"
+    r"|(?:session|process) (?:running with (?:session )?)?ID:? (?P<session>\d+)|\bshellId: (?P<shell>\d+) (?:is )?(?:still )?running"
+    r"|Background PIDs: (?P<pid>\d+)|\AScript running with cell ID (?P<cell>\w+)",
+    re.IGNORECASE,
+)
+_RUNS_ON = LazyPattern(
+    r"(?:(?:Command: |Chunk ID: |Wall time: )[^\n]{0,2000}\n){0,4}Process running with session ID (\d+)"
+    r"|Script running with cell ID (\w+)|Command [^\n]{0,80}\bbackground[^\n]{0,40} with ID: ?([\w-]+)"
+    r"|<shellId: (\d+) is still running"
+)
+"""What a client says first of a command that it no longer waits for: Codex, Claude Code."""
+
 _UNFINISHED = LazyPattern(r"<status>(?:running|pending)</status>")
 
 
@@ -72,10 +87,11 @@ def printed(result: str) -> str:
     """What a tool printed, where its program hands that on in JSON; else ``result`` as it is.
 
     Known are the streams of a command (``{"stdout": ..., "stderr": ..., "exit_code": ...}``), a file's or a tool's text under
-    one name (``{"content": ..., "filename": ...}``), an error alone, and the content blocks of MCP.
+    one name (``{"content": ..., "filename": ...}``), an error alone, the content blocks of MCP, and what a script of Codex did.
     """
     if not _BLOCK.match(result):
-        return result
+        told = script_results(result) if result.startswith("Script ") else None
+        return result if told is None else told
     try:
         found = msgspec.json.decode(result)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -172,6 +188,18 @@ def launched(output: str) -> str:
     return named[1] if said and named else ""
 
 
+def goes_on(output: str) -> re.Match[str] | None:
+    """Where the output of a command or an agent says by which id it goes on in the background; None if it does not."""
+    beginning = output[:_FIRST_WORDS]
+    return _BACKGROUND.search(beginning) if _BACKGROUND.found_in(beginning) else None
+
+
+def runs_on(output: str) -> str:
+    """The id under which a command goes on in the background, so that nobody knows yet what comes of it; "" if it does not."""
+    told = _RUNS_ON.match(output)
+    return next(filter(None, told.groups()), "") if told else ""
+
+
 def finished(report: str) -> str:
     """What an agent reports in the end, without the id and the usage that Claude Code writes below it."""
     at = report.rfind(_AGENT_ID)
@@ -206,11 +234,15 @@ def _without(numbers: LazyPattern, text: str) -> str:
 
 
 class TaskNotice(NamedTuple):
-    """What a client reports on a task in the background: its id, its status, and what it came to, "" while unknown."""
+    """What a client reports on a task in the background: its id, its status, and what it came to, "" while unknown.
+
+    The exit code is that of a command; None where it is not told.
+    """
 
     task: str
     status: str
     report: str
+    exit: int | None = None
 
 
 def task_notices(text: str) -> list[TaskNotice]:
@@ -221,5 +253,8 @@ def task_notices(text: str) -> list[TaskNotice]:
         status = _STATUS.search(notice, task.end()) if task else None
         if task and status:
             inside = notice.partition("<result>")[2].partition("</result>")[0]
-            found.append(TaskNotice(task[1].strip(), status[1].strip(), inside.strip()))
+            code = _CODE.search(notice)
+            found.append(
+                TaskNotice(task[1].strip(), status[1].strip(), inside.strip(), int(code[1]) if code else None)
+            )
     return found

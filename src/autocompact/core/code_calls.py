@@ -1,0 +1,267 @@
+"""The tool calls inside of a script that an agent wrote as one call.
+
+Codex can hand its model one tool that runs JavaScript, in which all others are functions: ``const r = await
+tools.exec_command({cmd: "make test"}); text(r.output)``. What such a call does is what the calls in it do, so it is read as
+one call of the tool that they call: of a patch where there is one, else of a shell with all command lines, else of the first.
+
+The arguments are read as literals, names of constants with them. Nothing is run: what is worked out elsewhere is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeAlias, cast
+
+from autocompact.core.messages import ToolCall
+from autocompact.core.patterns import LazyPattern
+
+LONGEST = 200_000
+"""Characters of a script that is read."""
+
+_CALL = LazyPattern(r"(?<![\w.$])tools\.(?P<name>[A-Za-z_]\w{0,80})\(")
+_CONSTANT = LazyPattern(r"(?<![\w.$])(?:const|let|var)\s{1,9}(?P<name>[A-Za-z_$][\w$]{0,80})\s{0,9}=\s{0,9}")
+_BLANK = LazyPattern(r"(?:\s+|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
+_KEY = LazyPattern(r"[A-Za-z_$][\w$]*")
+_BARE = LazyPattern(r"-?\d[\w.]*|[A-Za-z_$][\w$]*")
+_JOIN = LazyPattern(r"\s*\.join\(\s*")
+_STRING = {
+    '"': LazyPattern(r'"(?P<in>(?:[^"\\\n]|\\.)*+)"', re.DOTALL),
+    "'": LazyPattern(r"'(?P<in>(?:[^'\\\n]|\\.)*+)'", re.DOTALL),
+    "`": LazyPattern(r"`(?P<in>(?:[^`\\]|\\.)*+)`", re.DOTALL),
+}
+_ESCAPE = LazyPattern(
+    r"\\(?:u\{(?P<point>[0-9a-fA-F]{1,6})\}|u(?P<unit>[0-9a-fA-F]{4})|x(?P<byte>[0-9a-fA-F]{2})|(?P<one>.))",
+    re.DOTALL,
+)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+_WORDS: Mapping[str, Value] = {"true": True, "false": False, "null": None, "undefined": None}
+_DEPTH = 12
+"""Lists and objects in each other beyond which nothing is read."""
+
+_COMMANDS = ("cmd", "command")
+_PATCH = "*** Begin Patch"
+
+Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
+
+
+class _Unreadable(Exception):
+    """What stands there is worked out when the script runs."""
+
+
+class _Inner(NamedTuple):
+    name: str
+    given: Value
+
+
+def code_call(script: str) -> ToolCall | None:
+    """The call that ``script`` amounts to; None where it calls no tool."""
+    found = [*_calls(script)] if len(script) <= LONGEST and not script.lstrip().startswith(_PATCH) else []
+    if not found:
+        return None
+    if patches := [inner.given for inner in found if isinstance(inner.given, str) and _PATCH in inner.given]:
+        return _call("apply_patch", "\n".join(patches))
+    if commands := [*filter(None, map(_command, found))]:
+        arguments = json.dumps({_COMMANDS[0]: _in_turn(commands)}, ensure_ascii=False)
+        return _call(next(inner.name for inner in found if _command(inner)), arguments)
+    first = found[0]
+    given = first.given if isinstance(first.given, dict | str) else {}
+    arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    return _call(first.name, arguments)
+
+
+def _call(name: str, arguments: str) -> ToolCall:
+    return ToolCall(id="", name=name, arguments=arguments)
+
+
+def _command(inner: _Inner) -> str:
+    fields = inner.given if isinstance(inner.given, dict) else {}
+    given = (fields.get(name) for name in _COMMANDS)
+    return next((each.strip() for each in given if isinstance(each, str)), "")
+
+
+def _in_turn(commands: list[str]) -> str:
+    """The command lines as one: on lines of their own where one has several, as a here-document does."""
+    return ("\n" if any("\n" in command for command in commands) else "; ").join(dict.fromkeys(commands))
+
+
+def _calls(script: str) -> Iterator[_Inner]:
+    """The calls in the script, in order, each with its first argument."""
+    known: dict[str, Value] = {}
+    marks = sorted((*_CALL.finditer(script), *_CONSTANT.finditer(script)), key=lambda mark: mark.start())
+    end = 0
+    for mark in marks:
+        if mark.start() < end:
+            continue  # words of a string
+        reading = _Reading(script, mark.end(), known=known)
+        try:
+            value = reading.value()
+        except _Unreadable:
+            value = None
+        else:
+            end = reading.at
+        if script.startswith("tools.", mark.start()):
+            yield _Inner(mark["name"], value)
+        else:
+            known[mark["name"]] = value
+
+
+class _Reading:
+    """A literal that is read from a place in a script."""
+
+    def __init__(self, script: str, at: int, *, known: Mapping[str, Value]) -> None:
+        self._script, self.at, self._known = script, at, known
+
+    def value(self, depth: int = 0) -> Value:
+        """The value that stands here; strings that are added to each other are one."""
+        value = self._one(depth)
+        while isinstance(value, str) and self._takes("+"):
+            try:
+                more = self._one(depth)
+            except _Unreadable:
+                break  # what was said before it is worth more than nothing
+            value += more if isinstance(more, str) else ""
+        return value
+
+    def _one(self, depth: int) -> Value:
+        if depth > _DEPTH:
+            raise _Unreadable
+        self._blanks()
+        first = self._script[self.at : self.at + 1]
+        if first in _STRING and first:
+            return self._string(first)
+        if first == "{":
+            return self._object(depth)
+        if first == "[":
+            return self._list(depth)
+        return self._bare()
+
+    def _string(self, mark: str) -> str:
+        found = _STRING[mark].match(self._script, self.at)
+        if found is None:
+            raise _Unreadable
+        self.at = found.end()
+        return _ESCAPE.sub(_unescaped, found["in"])
+
+    def _object(self, depth: int) -> dict[str, Value]:
+        self.at += 1
+        found: dict[str, Value] = {}
+        try:
+            while not self._takes("}"):
+                name = self._name()
+                # "{cmd}" is short for "{cmd: cmd}"
+                found[name] = self.value(depth + 1) if self._takes(":") else self._known.get(name)
+                self._takes(",")
+        except _Unreadable:
+            pass  # the first members, which name what is done, are told
+        return found
+
+    def _name(self) -> str:
+        self._blanks()
+        first = self._script[self.at : self.at + 1]
+        if first in _STRING and first:
+            return self._string(first)
+        found = _KEY.match(self._script, self.at)
+        if found is None:
+            raise _Unreadable
+        self.at = found.end()
+        return found[0]
+
+    def _list(self, depth: int) -> Value:
+        self.at += 1
+        found: list[Value] = []
+        while not self._takes("]"):
+            found.append(self.value(depth + 1))
+            self._takes(",")
+        join = _JOIN.match(self._script, self.at)
+        if join is None:
+            return found
+        self.at = join.end()
+        separator = self._one(depth)
+        if not isinstance(separator, str) or not self._takes(")"):
+            raise _Unreadable
+        return separator.join(item for item in found if isinstance(item, str))
+
+    def _bare(self) -> Value:
+        found = _BARE.match(self._script, self.at)
+        if found is None:
+            raise _Unreadable
+        self.at = found.end()
+        word = found[0]
+        if word in _WORDS:
+            return _WORDS[word]
+        if word in self._known:
+            return self._known[word]
+        try:
+            return float(word) if "." in word else int(word.replace("_", ""))
+        except ValueError:
+            raise _Unreadable from None
+
+    def _takes(self, mark: str) -> bool:
+        """Go past ``mark`` if it stands here."""
+        self._blanks()
+        if not self._script.startswith(mark, self.at):
+            return False
+        self.at += len(mark)
+        return True
+
+    def _blanks(self) -> None:
+        if blanks := _BLANK.match(self._script, self.at):
+            self.at = blanks.end()
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found["point"] or found["unit"] or found["byte"]
+    if code:
+        number = int(code, 16)
+        return chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else "\ufffd"
+    return _ESCAPED.get(found["one"], found["one"])
+
+
+def script_results(output: str) -> str | None:
+    """What the calls of a script printed, where ``output`` is what Codex tells of its run; None for anything else.
+
+    Their exit codes stand below it as one, the first bad one. What is still running is told as Codex tells it.
+    """
+    head = _HEAD.match(output)
+    if head is None:
+        return None
+    said = [*_printed(output[head.end() :].strip("\n"))]
+    codes = [code for code, _ in said if code is not None]
+    text = "\n".join(words for _, words in said)
+    if head["running"]:
+        return f"Script running with cell ID {head['running']}\n{text}"
+    if head["failed"] or any(codes):
+        return f"{text}\nExit code {next(filter(None, codes), 1)}"
+    return f"{text}\nExit code 0" if codes else text
+
+
+_HEAD = LazyPattern(
+    r"Script (?:completed|(?P<failed>failed|errored)|running with cell ID (?P<running>\w{1,40}))[^\n]{0,200}\n"
+    r"Wall time [^\n]{1,60}\n(?:Error: [^\n]{0,500}\n)?Output:\n"
+)
+
+
+def _printed(output: str) -> Iterator[tuple[int | None, str]]:
+    """Exit code, None where it is not known, and words of each thing that a script printed."""
+    lines = output.split("\n")
+    if not all(line.startswith("{") and line.endswith("}") for line in lines if line.strip()):
+        yield None, output
+        return
+    for line in filter(str.strip, lines):
+        yield _of_line(line)
+
+
+def _of_line(line: str) -> tuple[int | None, str]:
+    try:
+        found = cast("object", json.loads(line))
+    except ValueError:
+        return None, line
+    fields = cast("Mapping[str, object]", found)
+    code, words, session = (fields.get(name) for name in ("exit_code", "output", "session_id"))
+    if not isinstance(words, str):
+        return None, line if fields else ""  # of a patch there is nothing to say
+    if type(code) is int:
+        return code, words
+    return None, f"Process running with session ID {session}\n{words}" if session is not None else words
