@@ -68,7 +68,6 @@ def test_the_first_call_counts_where_none_runs_a_command() -> None:
         "{cmd: run()}",
         "{[a]: 1}",
         '"open',
-        "{a: " * 20,
         '["a"].join(x)',
         '["a"].join("b"',
         "[" * 20,
@@ -82,6 +81,8 @@ def test_what_is_worked_out_when_the_script_runs_is_left_out(argument: str) -> N
 def test_what_stands_before_what_is_worked_out_is_read() -> None:
     script = 'tools.exec_command({cmd: "gh pr edit 7 --body " + JSON.stringify(body), workdir: "/w"})'
     assert read(script) == ("exec_command", {"cmd": "gh pr edit 7 --body"})
+    deep = json.dumps(read("tools.say(" + "{a: " * 30)[1])
+    assert deep.count("{") == 13
 
 
 def test_a_text_without_calls_a_patch_and_a_very_long_script_are_none() -> None:
