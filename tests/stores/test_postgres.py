@@ -15,6 +15,7 @@ import pytest
 
 from autocompact.core.budget import Budget
 from autocompact.core.messages import Message, text_message
+from autocompact.core.search import SHORTLIST
 from autocompact.core.tokens import Estimator
 from autocompact.engine import Compactor
 from autocompact.errors import InvalidInput, StoreError, StoreTooNew, StoreUnavailable, StoreUnreachable
@@ -23,6 +24,7 @@ from autocompact.stores.naming import ServerUrl
 from autocompact.stores.postgres import PostgresStore
 from autocompact.stores.postgres_index import LargeTenant, LargeTenants, PostgresIndex
 from autocompact.stores.postgres_server import PostgresConnection
+from autocompact.stores.rows import place
 from autocompact.stores.server_doctor import examine_server
 from autocompact.stores.sqlite import SqliteStore
 from autocompact.testing.records import KEY, compaction
@@ -757,6 +759,41 @@ async def test_places_found_at_the_server_rank_as_those_of_a_file(
                 found.append([(hit.seq, hit.score) for hit in hits])
     assert found[0] == found[2] == found[4]
     assert found[1] == found[3]
+
+
+async def test_the_server_chooses_the_likeliest_of_many_passages_as_a_file_does(
+    database: str, tmp_path: Path
+) -> None:
+    """It hands out no more of them than are ranked."""
+    chance = random.Random(4)
+    said = [
+        " ".join(["lake"] * chance.randint(1, 6) + ["river"] * chance.randint(0, 3) + ["deep"] * (at % 7))
+        for at in range(160)
+    ]
+    said += ["deep water"] * 90
+    chance.shuffle(said)
+    log = [text_message(seq, "user", text) for seq, text in enumerate(said, 1)]
+    found: list[list[tuple[int, float]]] = []
+    for store in (SqliteStore(tmp_path / "chats.db"), PostgresStore(database)):
+        async with store:
+            await store.append(KEY, log, after=0)
+            for query in ("lake", "the lake and the river", "a deep lake"):
+                hits = await store.index.search(KEY.namespace, query, k=100)
+                found.append([(hit.seq, hit.score) for hit in hits])
+            if isinstance(store, PostgresStore):
+                wanted = await store.reading(_lakes, tenant=KEY.namespace)
+                assert len(wanted) == SHORTLIST < sum("lake" in text for text in said)
+                assert sorted(place(id)[1] for id in wanted) == sorted(seq for seq, _ in found[0])
+    assert found[:3] == found[3:]
+
+
+def _lakes(connection: PostgresConnection) -> list[int]:
+    """The likeliest passages that hold a word, as a search asks for them."""
+    asked = "SELECT unnest(ids) FROM autocompact.find_in_tenant(ARRAY['lake'], 301)"
+    ids = [id for (id,) in connection.execute(asked)]
+    likeliest = """SELECT id FROM autocompact.read_likeliest(
+        %s::bigint[], array_fill(1, ARRAY[%s])::bigint[], ARRAY['lake'], ARRAY['2'], 1.2, %s)"""
+    return [id for (id,) in connection.execute(likeliest, [ids, len(ids), SHORTLIST])]
 
 
 def test_the_tenants_that_searched_last_are_remembered_and_no_more() -> None:

@@ -384,7 +384,10 @@ def _exactness(query: Query, places: _Standing, *, weights: Sequence[float]) -> 
 
 
 def _in_row(name: Sequence[int], places: _Standing) -> bool:
-    standing = [places.get(term, ()) for term in name]
+    # mostly one of them stands elsewhere
+    if any(term not in places for term in name):
+        return False
+    standing = [places[term] for term in name]
     # its rarest term leaves few places to look at
     nth, rarest = min(enumerate(standing), key=lambda one: len(one[1]))
     return any(all(at - nth + place in here for place, here in enumerate(standing)) for at in rarest)

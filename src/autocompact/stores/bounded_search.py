@@ -27,6 +27,7 @@ from autocompact.core.search import (
     contenders,
     narrowed,
     parse_query,
+    rarity,
     search,
 )
 from autocompact.errors import StoreCorrupt
@@ -100,8 +101,14 @@ class Passages(Protocol):
         """
         ...
 
-    def fill_in(self, ids: Sequence[int]) -> None:
-        """Find out what `places` left open of these passages."""
+    def fill_in(self, ids: Sequence[int], *, weights: Mapping[str, float], most: int) -> None:
+        """Find out what `places` left open of these passages, at least of those that are first in the shortlist.
+
+        Args:
+            ids: of the passages.
+            weights: of the terms.
+            most: passages that are needed; those left out count no more than if each term stood there once.
+        """
         ...
 
     def passages(self, ids: Iterable[int]) -> Mapping[int, Passage]:
@@ -146,7 +153,9 @@ def _found(
     if is_whole:
         # with a filter, any of them may come to its turn
         limit = SHORTLIST if admit is None and kinds is None else held.budget
-        held.fill_in(contenders(postings, total=held.total, limit=limit)[: FILLED * limit])
+        ids = contenders(postings, total=held.total, limit=limit)[: FILLED * limit]
+        weights = [rarity(posting.found, held.total) for posting in postings]
+        held.fill_in(ids, weights=dict(zip(query.terms, weights, strict=True)), most=limit)
     ranked = search(
         query,
         postings,

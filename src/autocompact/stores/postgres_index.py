@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
 
 from autocompact.core.messages import Message
-from autocompact.core.search import SHORTLIST, Kind, Passage, parse_query, passages
+from autocompact.core.search import K1, SHORTLIST, Kind, Passage, parse_query, passages
 from autocompact.ports import Hit, Key
 from autocompact.stores.bounded_search import ONCE, Asked, Passages, find, passage_of, passage_row
 from autocompact.stores.connection import Value
@@ -244,20 +244,38 @@ class _Tables:
     def run(self, query: str, **values: Value | Sequence[Value]) -> Rows:
         return self.connection.execute(self.sql[query], values)
 
-    def read(self, asked: Mapping[int, Sequence[str]]) -> Iterator[_Row]:
-        """Yield passages, with the positions of the terms that are asked for of each."""
+    def read(
+        self, asked: Mapping[int, Sequence[str]], *, weights: Mapping[str, float], most: int
+    ) -> Iterator[_Row]:
+        """Yield the likeliest of these passages, with the positions of the terms that are asked for of each.
+
+        Args:
+            asked: terms by passage.
+            weights: of the terms; only needed where there are more passages than ``most``.
+            most: passages at most, unless they are read whole.
+        """
         if sum(map(len, asked.values())) > FEW * len(asked):
             yield from self.read_whole(asked, {term for terms in asked.values() for term in terms})
         elif asked:
-            terms = [" ".join(terms) for terms in asked.values()]
-            for *columns, name, places in self.run("read_places", ids=list(asked), asked=terms):
+            # mostly the same few for all: each set goes to the server once
+            sets: dict[tuple[str, ...], int] = {}
+            kinds = [sets.setdefault(tuple(terms), len(sets) + 1) for terms in asked.values()]
+            for *columns, name, places in self.run(
+                "read_likeliest",
+                ids=_numbers(asked),
+                kinds=_numbers(kinds),
+                asked=[" ".join(terms) for terms in sets],
+                weights=[" ".join([str(weights.get(term, 0.0)) for term in terms]) for terms in sets],
+                saturation=K1,
+                most=most,
+            ):
                 found = _apart(asked[columns[0]], places)
                 yield _Row(id=columns[0], passage=passage_of(tuple(columns)), name=name, places=found)
 
     def read_whole(self, ids: Iterable[int], asked: Collection[str]) -> Iterator[_Row]:
         """Yield passages, with the positions of all of these terms; all that is said is handed out and taken apart here."""
         words: dict[str, str] = {}
-        for *columns, name, line in self.run("read_passages", ids=list(ids)):
+        for *columns, name, line in self.run("read_passages", ids=_numbers(ids)):
             # the namespace's number is in front of every term, and the same in all that a transaction sees
             words = words or {line[: line.index("_") + 1] + term: term for term in asked}
             found: dict[str, list[int]] = defaultdict(list)
@@ -267,16 +285,15 @@ class _Tables:
             yield _Row(id=columns[0], passage=passage_of(tuple(columns)), name=name, places=found)
 
 
-def _apart(terms: Sequence[str], places: list[int]) -> dict[str, list[int]]:
-    """Positions by term, which the server ends with a 0 for each; it counts from 1, and only how far they are apart matters."""
-    found: dict[str, list[int]] = {}
-    begin = 0
-    for term in terms:
-        end = places.index(0, begin)
-        if end > begin:
-            found[term] = places[begin:end]
-        begin = end + 1
-    return found
+def _numbers(numbers: Iterable[int]) -> str:
+    """An array as the server reads it; the driver takes several times as long for a list."""
+    return f"{{{','.join(map(str, numbers))}}}"
+
+
+def _apart(terms: Sequence[str], places: str) -> dict[str, list[int]]:
+    """Positions by term, of each behind those of the one before; the server counts from 1, and only how far they are apart matters."""
+    found = zip(terms, places.split(","), strict=True)
+    return {term: list(map(int, here.split(" "))) for term, here in found if here}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -409,14 +426,14 @@ class _Scope:
                 break
         return found
 
-    def fill_in(self, ids: Iterable[int]) -> None:
+    def fill_in(self, ids: Iterable[int], *, weights: Mapping[str, float], most: int) -> None:
         """See `Passages.fill_in`."""
         asked = {
             id: [term for term, numbers in self.postings.items() if id in numbers]
             for id in ids
             if id not in self.held
         }
-        for row in self.tables.read(asked):
+        for row in self.tables.read(asked, weights=weights, most=most):
             self.held[row.id] = row.passage
             if (log := place(row.id)[0]) not in self.keys:
                 self.keys[log] = Key(conversation=row.name, namespace=self.namespace)
@@ -428,7 +445,7 @@ class _Scope:
     def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
         """See `Passages.passages`."""
         asked = list(ids)
-        self.fill_in(asked)
+        self.fill_in(asked, weights={}, most=len(asked))
         # an index that is damaged names passages that are not there
         return {id: self.held[id] for id in asked if id in self.held}
 
@@ -469,7 +486,7 @@ class _Small:
         others = {id for term in asked.beside for id in self._postings[term]}
         return {id: held[id] for id in held.keys() & others}
 
-    def fill_in(self, ids: Sequence[int]) -> None:
+    def fill_in(self, ids: Sequence[int], *, weights: Mapping[str, float], most: int) -> None:
         """See `Passages.fill_in`; nothing is left open."""
 
     def passages(self, ids: Iterable[int]) -> dict[int, Passage]:

@@ -173,7 +173,7 @@ class _Scope:
         deque(rows, maxlen=0)
         return places
 
-    def fill_in(self, ids: Sequence[int]) -> None:
+    def fill_in(self, ids: Sequence[int], *, weights: Mapping[str, float], most: int) -> None:
         """See `autocompact.stores.bounded_search.Passages`; nothing is left open."""
 
     def passages(self, ids: Iterable[int]) -> dict[int, Passage]:

@@ -52,5 +52,7 @@ SELECT * FROM autocompact.newest_with(%(terms)s::text[], %(first)s, %(last)s, %(
 -- name: read_passages
 SELECT * FROM autocompact.read_passages(%(ids)s::bigint[]);
 
--- name: read_places
-SELECT * FROM autocompact.read_places(%(ids)s::bigint[], %(asked)s::text[]);
+-- name: read_likeliest
+SELECT * FROM autocompact.read_likeliest(
+    %(ids)s::bigint[], %(kinds)s::bigint[], %(asked)s::text[], %(weights)s::text[], %(saturation)s, %(most)s
+);
