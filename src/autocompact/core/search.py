@@ -385,7 +385,7 @@ def _exactness(query: Query, places: _Standing, *, weights: Sequence[float]) -> 
 
 def _in_row(name: Sequence[int], places: _Standing) -> bool:
     # mostly one of them stands elsewhere
-    if any(term not in places for term in name):
+    if not all(map(places.__contains__, name)):
         return False
     standing = [places[term] for term in name]
     # its rarest term leaves few places to look at
