@@ -784,6 +784,8 @@ async def test_the_server_chooses_the_likeliest_of_many_passages_as_a_file_does(
                 wanted = await store.reading(_lakes, tenant=KEY.namespace)
                 assert len(wanted) == SHORTLIST < sum("lake" in text for text in said)
                 assert sorted(place(id)[1] for id in wanted) == sorted(seq for seq, _ in found[0])
+                hits = await PostgresIndex(store, large=1).search(KEY.namespace, "a deep lake", k=100)
+                assert [(hit.seq, hit.score) for hit in hits] == found[2]
     assert found[:3] == found[3:]
 
 
@@ -794,6 +796,36 @@ def _lakes(connection: PostgresConnection) -> list[int]:
     likeliest = """SELECT id FROM autocompact.read_likeliest(
         %s::bigint[], array_fill(1, ARRAY[%s])::bigint[], ARRAY['lake'], ARRAY['2'], 1.2, %s)"""
     return [id for (id,) in connection.execute(likeliest, [ids, len(ids), SHORTLIST])]
+
+
+async def test_where_common_words_stand_beside_rare_ones_comes_with_their_count(database: str) -> None:
+    """It is asked for next in any case."""
+    async with PostgresStore(database) as store:
+        said = ["the lake of invoices"] * 9 + ["the river of invoices"] * 7 + ["the meadow of invoices"] * 400
+        said[3] += " and a meadow"
+        log = [text_message(seq, "user", text) for seq, text in enumerate(said, 1)]
+        await store.append(KEY, log, after=0)
+
+        def read(connection: PostgresConnection) -> list[tuple[int, int | None, list[int] | None]]:
+            asked = """SELECT * FROM autocompact.find_beside(
+                ARRAY['invoic', 'lake', 'zebra', 'meadow', 'river', 'the'], '{1,6}', 301, 300, 2)"""
+            rows = [(number, held, ids) for number, held, ids in connection.execute(asked)]
+            return [
+                (number, held, ids if number == 0 or ids is None else sorted(place(id)[1] for id in ids))
+                for number, held, ids in rows
+            ]
+
+        lake, river = list(range(1, 10)), list(range(10, 17))
+        assert await store.reading(read, tenant=KEY.namespace) == [
+            (2, 9, lake),
+            (3, 0, []),
+            (4, 301, None),
+            (5, 7, river),
+            (0, None, [5, 2]),
+            (1, None, lake + river),
+            (4, None, [4]),
+        ]
+        assert await store.reading(read, tenant="nobody's") == []
 
 
 def test_the_tenants_that_searched_last_are_remembered_and_no_more() -> None:

@@ -20,7 +20,15 @@ from typing import Protocol, TypeVar, cast
 from autocompact.core.messages import Message
 from autocompact.core.search import K1, SHORTLIST, Kind, Passage, parse_query, passages
 from autocompact.ports import Hit, Key
-from autocompact.stores.bounded_search import ONCE, Asked, Passages, find, passage_of, passage_row
+from autocompact.stores.bounded_search import (
+    MOST_COMMON,
+    ONCE,
+    Asked,
+    Passages,
+    find,
+    passage_of,
+    passage_row,
+)
 from autocompact.stores.connection import Value
 from autocompact.stores.postgres_server import DIALECT, PostgresConnection, Rows
 from autocompact.stores.queries import queries
@@ -310,6 +318,7 @@ class _Scope:
         postings: by term, where it stands in each passage: `ONCE` until the passage is read.
         held: passages that were read.
         rare: by term, ids of the passages that hold it, of terms that were counted to their end.
+        beside: ids of the passages that hold a common term and one of these rare ones, where that came with the count.
         tenant: what is known of it; None for one conversation.
         is_open: whatever is found is admitted, so that of passages that count the same the newest of the shortlist are enough.
     """
@@ -323,6 +332,9 @@ class _Scope:
     postings: dict[str, dict[int, Sequence[int]]] = field(default_factory=dict[str, dict[int, Sequence[int]]])
     held: dict[int, Passage] = field(default_factory=dict[int, Passage])
     rare: dict[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
+    beside: dict[tuple[str, frozenset[str]], Sequence[int]] = field(
+        default_factory=dict[tuple[str, frozenset[str]], Sequence[int]]
+    )
     tenant: LargeTenant | None = None
     is_open: bool = False
 
@@ -338,20 +350,7 @@ class _Scope:
     def count(self, terms: Sequence[str], *, most: int) -> list[int]:
         """See `Passages.count`."""
         counts = dict.fromkeys(terms, most)
-        if self.tenant is None:
-            first, last = self.ids
-            asked = list(terms)
-            found = self.tables.run("find_between", terms=asked, first=first, last=last, most=most)
-        elif asked := [term for term in terms if term not in self.tenant.common]:
-            # what is common is known of a large one
-            found = (
-                self.tables.run("find_terms", terms=asked, most=most, budget=self.budget)
-                if self.tenant.is_large
-                else self.tables.run("find_in_tenant", terms=asked, most=most)
-            )
-        else:
-            found = ()
-        for term, (count, ids) in zip(asked, found, strict=True):
+        for term, count, ids in self._counted(terms, most=most):
             counts[term] = count
             if ids is not None:
                 self.rare[term] = ids
@@ -360,6 +359,44 @@ class _Scope:
                 self._look_up(counts, most=most)
             self.tenant.note(counts)
         return list(counts.values())
+
+    def _counted(self, terms: Sequence[str], *, most: int) -> Iterable[tuple[str, int, Sequence[int] | None]]:
+        """For each term of which it is not known that it is common the passages that hold it, and which, if they are few."""
+        # what is common is known of a large tenant
+        known = self.tenant.common if self.tenant else ()
+        asked = [term for term in terms if term not in known]
+        if self.tenant is None:
+            first, last = self.ids
+            found = self.tables.run("find_between", terms=asked, first=first, last=last, most=most)
+        elif not asked:
+            return ()
+        elif not self.tenant.is_large:
+            found = self.tables.run("find_in_tenant", terms=asked, most=most)
+        # of a long question the first rounds do not say which terms are rare
+        elif most <= self.budget or self.rare:
+            found = self.tables.run("find_terms", terms=asked, most=most, budget=self.budget)
+        else:
+            return self._with_beside(terms, known=known, most=most)
+        return [(term, count, ids) for term, (count, ids) in zip(asked, found, strict=True)]
+
+    def _with_beside(
+        self, terms: Sequence[str], *, known: Collection[str], most: int
+    ) -> list[tuple[str, int, Sequence[int] | None]]:
+        """As `_counted`; and remember where common terms stand beside the rare ones, which is asked for next."""
+        common = _numbers([number for number, term in enumerate(terms, 1) if term in known])
+        rows = self.tables.run(
+            "find_beside", terms=list(terms), known=common, most=most, budget=self.budget, common=MOST_COMMON
+        )
+        counted: list[tuple[str, int, Sequence[int] | None]] = []
+        rare: frozenset[str] = frozenset()
+        for number, count, ids in cast("Iterable[tuple[int, int | None, list[int]]]", rows):
+            if count is not None:
+                counted.append((terms[number - 1], count, ids))
+            elif number:
+                self.beside[terms[number - 1], rare] = ids
+            else:
+                rare = frozenset([terms[each - 1] for each in ids])
+        return counted
 
     def places(self, asked: Sequence[Asked]) -> list[dict[int, Sequence[int]]]:
         """See `Passages.places`; all that are asked for at once differ in their terms alone."""
@@ -374,18 +411,24 @@ class _Scope:
             # what is read whole is what was counted whole
             found = [self.rare[term] for term in terms]
         else:
-            first, last = self.ids
-            beside = list(one.beside)
-            rows = self.tables.run(
-                "passages_with", terms=terms, beside=beside, first=first, last=last, most=one.most
-            )
-            found = [ids for (ids,) in rows]
+            found = self._stand_beside(terms, others=one.beside, most=one.most)
         new = {
             term: dict.fromkeys(ids, cast("Sequence[int]", ONCE))
             for term, ids in zip(terms, found, strict=True)
         }
         self.postings.update(new)
         return list(new.values())
+
+    def _stand_beside(self, terms: Sequence[str], *, others: Sequence[str], most: int) -> list[Sequence[int]]:
+        """The passages that hold each term and one of the others."""
+        rare = frozenset(others)
+        if all((term, rare) in self.beside for term in terms):
+            return [self.beside[term, rare] for term in terms]
+        first, last = self.ids
+        rows = self.tables.run(
+            "passages_with", terms=terms, beside=list(others), first=first, last=last, most=most
+        )
+        return [ids for (ids,) in rows]
 
     def _look_up(self, counts: dict[str, int], *, most: int) -> None:
         """Find the passages of rare terms that did not come with the count, of which so many were deleted that there is room for them."""

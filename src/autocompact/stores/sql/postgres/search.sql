@@ -37,6 +37,9 @@ SELECT held, ids FROM autocompact.find_in_tenant(%(terms)s::text[], %(most)s);
 -- name: find_terms
 SELECT held, ids FROM autocompact.find_terms(%(terms)s::text[], %(most)s, %(budget)s);
 
+-- name: find_beside
+SELECT number, held, ids FROM autocompact.find_beside(%(terms)s::text[], %(known)s::bigint[], %(most)s, %(budget)s, %(common)s);
+
 -- name: common_terms
 SELECT * FROM autocompact.common_terms(%(most)s);
 
