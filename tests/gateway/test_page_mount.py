@@ -62,6 +62,8 @@ async def test_the_page_has_what_is_not_the_gateways_and_its_lifespan() -> None:
             async with session.get(url + path) as response:
                 assert response.status == 200
                 assert "the page" not in await response.text()
+        async with session.get(f"{url}/autocompact") as response:
+            assert "<h1>The gateway is running</h1>" in await response.text()
     assert page.lived == ["begun", "ended"]
 
 

@@ -194,7 +194,8 @@ async def test_a_refusal_says_how_to_go_on() -> None:
 
 
 ODD_REQUESTS = (
-    ("GET", "/autocompact", 404),
+    ("POST", "/autocompact", 405),
+    ("POST", "/", 405),
     ("GET", "/autocompact/unheard", 404),
     ("GET", "/autocompact/health/", 404),
     ("GET", "/autocompact/conversations/x", 404),

@@ -124,6 +124,8 @@ class Administration:
             described(version=version("autocompact"), closed=config.is_closed)
         )
         self.handlers: Mapping[str, Handler] = {
+            "overview": self._overview,
+            "overview_too": self._overview,
             "health": self._health,
             "ready": self._ready,
             "metrics": self._metrics,
@@ -171,6 +173,9 @@ class Administration:
         await response(request.scope, receive, send)
 
     # The gateway
+
+    async def _overview(self, _: Asked) -> Response:
+        return _page("overview.html")
 
     async def _health(self, _: Asked) -> Response:
         return _json(told.Health(version=version("autocompact")))
@@ -285,8 +290,7 @@ class Administration:
     # Access keys
 
     async def _admin(self, _: Asked) -> Response:
-        page = files("autocompact.gateway").joinpath("admin.html").read_bytes()
-        return Response(page, media_type="text/html", headers=_PAGE_HEADERS)
+        return _page("admin.html")
 
     async def _keys(self, _: Asked) -> Response:
         keys = self._access.keys
@@ -326,7 +330,9 @@ class Administration:
 
 def _found(exchange: Exchange) -> tuple[Endpoint, str]:
     """The endpoint of a request, and the conversation that its path names."""
-    matching = [(one, id) for one in ENDPOINTS if (id := one.match(exchange.path)) is not None]
+    # people type the slash; below it no path may lose one, or an id that is missing would stand for all conversations
+    path = "/autocompact" if exchange.path == "/autocompact/" else exchange.path
+    matching = [(one, id) for one in ENDPOINTS if (id := one.match(path)) is not None]
     if not matching:
         message = f"there is nothing at {exchange.path!r}: see /autocompact/openapi.json"
         raise Refused(Refusal(status=404, message=message))
@@ -426,6 +432,11 @@ def _result(found: Found, *, default: str) -> told.Result:
         beside=found.beside,
         note=found.note,
     )
+
+
+def _page(name: str) -> Response:
+    page = files("autocompact.gateway").joinpath(name).read_bytes()
+    return Response(page, media_type="text/html", headers=_PAGE_HEADERS)
 
 
 def _json(value: Any, *, status: int = 200) -> Response:

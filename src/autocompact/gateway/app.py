@@ -30,6 +30,7 @@ from autocompact.gateway.exchange import (
     host_name,
     is_administration,
     is_foreign_origin,
+    is_visit,
     malformed,
     too_large,
     unavailable,
@@ -282,7 +283,8 @@ class Gateway:
             raise Refused(
                 Refusal(status=403, message=f"the gateway is not known as {name!r}: see --allow-host")
             )
-        if is_foreign_origin(exchange.headers):
+        # a link leads here from anywhere: from a document, a message, a list of bookmarks
+        if is_foreign_origin(exchange.headers) and not is_visit(exchange):
             raise Refused(Refusal(status=403, message="web pages of other sites may not use the gateway"))
         if is_administration(exchange.path):
             return

@@ -291,6 +291,24 @@ _LIMIT = Parameter(
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         method="GET",
+        path="/autocompact",
+        name="overview",
+        summary="A page for people: how to point an agent here, and the conversations of a key with their receipts",
+        answer="text",
+        media="text/html",
+        open=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/",
+        name="overview_too",
+        summary="The same, unless the chat page is there",
+        answer="text",
+        media="text/html",
+        open=True,
+    ),
+    Endpoint(
+        method="GET",
         path="/autocompact/health",
         name="health",
         summary="The process answers",

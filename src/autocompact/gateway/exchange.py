@@ -40,6 +40,9 @@ UNLOGGED: Mapping[str, Dialect] = {**COUNTING, COMPACT: "openai_responses"}
 
 _VERSION = "/v1"
 _UNVERSIONED = ("/messages", "/chat/completions", "/responses", "/completions", "/embeddings", "/models")
+PAGES = frozenset(("/", "/autocompact", "/autocompact/", "/autocompact/admin"))
+"""What administration shows to people."""
+
 _OURS_BELOW = (_VERSION, "/autocompact", "/metrics", *_UNVERSIONED)
 
 CREDENTIALS = (b"authorization", b"x-api-key", b"api-key")
@@ -197,9 +200,15 @@ def is_foreign_origin(headers: Iterable[Header]) -> bool:
     return origin is not None and origin.partition(b"://")[2] != given.get(b"host", b"")
 
 
+def is_visit(exchange: Exchange) -> bool:
+    """True if a browser opens one of the gateway's pages in a tab, which no other page can look into."""
+    how = exchange.header(b"sec-fetch-mode"), exchange.header(b"sec-fetch-dest")
+    return exchange.method == "GET" and exchange.path in PAGES and how == (b"navigate", b"document")
+
+
 def is_administration(path: str) -> bool:
     """Whether the gateway answers this path itself."""
-    return path in ("/autocompact", "/metrics") or path.startswith("/autocompact/")
+    return path in ("/", "/autocompact", "/metrics") or path.startswith("/autocompact/")
 
 
 def _provider(path: str, headers: tuple[Header, ...], *, configured: Collection[Provider]) -> Provider:

@@ -69,11 +69,15 @@ def test_the_page_is_at_the_address_of_the_gateway_and_begins_with_an_example(
         (["--host", "0.0.0.0"], "The chat page is only shown to this computer"),
     ],
 )
-def test_the_page_is_left_away_on_request_and_where_others_could_open_it(
+def test_the_chat_is_left_away_on_request_and_where_others_could_open_it_and_the_gateways_own_page_is_there(
     tmp_path: Path, arguments: list[str], told: str
 ) -> None:
     with _serve(tmp_path, *arguments) as (address, said):
-        assert _status(address) == 404
+        with urlopen(address) as response:
+            page = response.read()
+        assert b"<h1>The gateway is running</h1>" in page
+        assert b"NiceGUI" not in page
+        assert _status(f"{address}/c/example") == 404
         assert told in said.read_text()
         assert "Chat on" not in said.read_text()
 
