@@ -5,8 +5,9 @@ UV_VERSION := >=0.10,<1
 
 BIN := .venv/bin
 UV := $(BIN)/uv
-# What is installed: the base, with the page and the gateway, with everything for tests.
+# What is installed: the base, with the gateway, with the chat page as well, with everything for tests.
 BASE := .venv/.base
+GATEWAY := .venv/.gateway
 CHAT := .venv/.chat
 SYNCED := .venv/.synced
 # No test waits for ever: the longest takes a minute of two busy processors.
@@ -14,8 +15,15 @@ SHARED_OUT := --dist worksteal --timeout 300
 # What decides without I/O: all of it is covered by its own tests, and only there coverage costs its time.
 PURE := core ledger compaction memory/documents wire
 SESSION := examples/sessions/fix-invoice-rounding.jsonl
-# Where `make run` shows the chat.
+# What the gateway of `make run` keeps, also of the agents that are pointed at it; the example is where clients without a key have
+# theirs.
+KEPT := build/gateway.db
+EXAMPLE := --db $(KEPT) --namespace anonymous
+# Where `make run` and `make chat` listen.
 PORT := 8787
+# Serve until Ctrl-C, which is no error of make; $(1) is the target, $(2) how to serve.
+serve = trap : INT; $(2) $(BIN)/autocompact serve --port $(PORT); code=$$?; test $$code -eq 130 && exit; \
+	echo 'With another port: make $(1) PORT=8788' >&2; exit $$code
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_SYSTEM_CERTS := true
@@ -24,12 +32,12 @@ export UV_PROJECT_ENVIRONMENT := .venv
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-real test-frameworks test-adapters test-clients test-clients-newest clients clients-checked browser postgres check bench screenshots picture changelog wheel format docs site lint types layers clean
+.PHONY: help run chat test test-long test-real test-frameworks test-adapters test-clients test-clients-newest clients clients-checked browser postgres check bench screenshots picture changelog wheel format docs site lint types layers clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
 
-run: $(BASE)  ## Compact the example session, then show a chat on http://127.0.0.1:8787 (PORT=8788 takes another port)
+run: $(BASE)  ## Compact the example session, then run the gateway on http://127.0.0.1:8787 (PORT=8788 takes another port)
 	@mkdir -p build
 	@$(BIN)/autocompact compact $(SESSION) --window 80k --to 12k --out build/compacted.md
 	@echo
@@ -41,12 +49,17 @@ run: $(BASE)  ## Compact the example session, then show a chat on http://127.0.0
 	@echo '  see where the window had gone            $(BIN)/autocompact inspect $(SESSION)'
 	@echo '  compact a session of your own            $(BIN)/autocompact compact SESSION --preview'
 	@echo '  where agents keep their sessions         docs/guides/compact-a-session.md'
+	@echo '  chat on a page, in which context is kept make chat'
 	@echo
-	@$(MAKE) --no-print-directory --silent $(CHAT)
+	@$(MAKE) --no-print-directory --silent $(GATEWAY)
+	@$(MAKE) --no-print-directory --silent $(KEPT)
+	@echo 'A gateway with that session in it, until Ctrl-C; its page says how to point an agent at it:'
+	@$(call serve,run,AUTOCOMPACT_CHAT_PAGE=false AUTOCOMPACT_GATEWAY_DB=$(KEPT))
+
+chat: $(CHAT)  ## Show a chat with an example in it on http://127.0.0.1:8787 (PORT=8788 takes another port)
+	@mkdir -p build
 	@echo 'A chat with an example in it, until Ctrl-C:'
-	@trap : INT; AUTOCOMPACT_CHAT_DB=build/chat.db AUTOCOMPACT_CHAT_WORKSPACE=examples AUTOCOMPACT_GATEWAY_DB=:memory: \
-		$(BIN)/autocompact serve --port $(PORT); code=$$?; test $$code -eq 130 && exit; \
-		echo 'With another port: make run PORT=8788' >&2; exit $$code
+	@$(call serve,chat,AUTOCOMPACT_CHAT_DB=build/chat.db AUTOCOMPACT_CHAT_WORKSPACE=examples AUTOCOMPACT_GATEWAY_DB=:memory:)
 
 # Two at once for what only computes, four on two processors where many wait for a program, a browser or a server.
 test: $(SYNCED) browser postgres test-frameworks  ## Run all tests; the pure packages must be covered branch by branch
@@ -161,16 +174,25 @@ $(BASE): pyproject.toml uv.lock | $(UV)
 	@$(SYNC) --no-default-groups
 	@touch $@
 
-# What their packages name as dependencies, and a page for one person never imports: a faster event loop (asyncio does), reloading
-# of changed code, configurations in YAML, reStructuredText. 21 MB of 71; who installs the extras has them all.
+$(KEPT):
+	@{ $(BIN)/autocompact import $(SESSION) $(EXAMPLE) && $(BIN)/autocompact compact $(notdir $(SESSION:.jsonl=)) $(EXAMPLE) --window 80k; } \
+		>build/gateway.log 2>&1 || { cat build/gateway.log >&2; rm -f $(KEPT)*; exit 2; }
+
+# What their packages name as dependencies, and a gateway and a page for one person never import: a faster event loop (asyncio
+# does), reloading of changed code, configurations in YAML, reStructuredText. 21 MB; who installs the extras has them all.
 UNUSED := uvloop watchfiles pyyaml docutils
 
-$(CHAT): pyproject.toml uv.lock | $(UV)
-	@echo 'Installing the chat page and the gateway into .venv: 36 packages more, 50 MB'
-	@$(SYNC) --no-default-groups --extra chat --extra gateway $(UNUSED:%=--no-install-package %)
+$(GATEWAY): pyproject.toml uv.lock | $(UV)
+	@echo 'Installing the gateway into .venv: 7 packages more, 4 MB'
+	@$(SYNC) --no-default-groups --extra gateway $(UNUSED:%=--no-install-package %)
 	@touch $@
+
+$(CHAT): pyproject.toml uv.lock | $(UV)
+	@echo 'Installing the chat page and the gateway into .venv: 64 packages with the base, 94 MB'
+	@$(SYNC) --no-default-groups --extra chat --extra gateway $(UNUSED:%=--no-install-package %)
+	@touch $@ $(BASE) $(GATEWAY)
 
 $(SYNCED): pyproject.toml uv.lock | $(UV)
 	@echo 'Installing everything that the tests need into .venv'
 	@$(SYNC) --all-groups --all-extras --no-extra strands --no-extra openhands
-	@touch $@ $(BASE) $(CHAT)
+	@touch $@ $(BASE) $(GATEWAY) $(CHAT)
