@@ -221,3 +221,14 @@ def test_of_a_plan_in_parts_the_innermost_are_its_items() -> None:
     ]
     found = todo_items(interpret(redacted_call(call("TodoWrite", {"todos": todos}))))
     assert [item["content"] for item in found] == ["Parse", "Test", "Test it all"]
+
+
+def test_commands_that_have_labels_are_run_one_after_the_other() -> None:
+    commands = [
+        {"label": "files", "command": "ls -la"},
+        {"label": "state", "command": "git status"},
+        {"label": "none"},
+    ]
+    call = ToolCall(id="1", name="batch_execute", arguments=json.dumps({"commands": commands}))
+    action = interpret(redacted_call(call))
+    assert (action.verb, action.command) == ("run", "ls -la\ngit status")

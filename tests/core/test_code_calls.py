@@ -112,14 +112,14 @@ HEAD = "Script completed\nWall time 1.2 seconds\nOutput:\n\n"
 
 
 def test_what_a_script_printed_is_told_without_its_wrapping_and_with_the_worst_exit_code() -> None:
-    assert script_results(f"{HEAD}all good\n") == "all good"
+    assert script_results(f"{HEAD}all good\n") == "Script completed\nall good"
     assert script_results(f'{HEAD}{{"exit_code":0,"output":"5 passed"}}') == "5 passed\nExit code 0"
     two = '{"exit_code":0,"output":"a"}\n{"exit_code":2,"output":"b"}\n{"exit_code":1,"output":"c"}'
     assert script_results(HEAD + two) == "a\nb\nc\nExit code 2"
     assert script_results(f"{HEAD}{{}}") == ""
-    assert script_results(f'{HEAD}{{"a": 1}}') == '{"a": 1}'
-    assert script_results(f"{HEAD}{{no json}}") == "{no json}"
-    assert script_results(f'{HEAD}{{"output":"a"}}') == "a"
+    assert script_results(f'{HEAD}{{"a": 1}}') == 'Script completed\n{"a": 1}'
+    assert script_results(f"{HEAD}{{no json}}") == "Script completed\n{no json}"
+    assert script_results(f'{HEAD}{{"output":"a"}}') == "Script completed\na"
     assert script_results("Script failed\nWall time 1 seconds\nOutput:\n\nTypeError: x") == (
         "TypeError: x\nExit code 1"
     )
@@ -131,3 +131,21 @@ def test_what_a_script_left_running_is_told_with_its_id() -> None:
     assert script_results(HEAD + running) == "Process running with session ID 7\nCompiling"
     cell = "Script running with cell ID 16\nWall time 10.0 seconds\nOutput:\n"
     assert script_results(cell) == "Script running with cell ID 16\n"
+
+
+def test_constants_that_hold_each_other_again_and_again_take_no_memory() -> None:
+    names = [chr(98 + number) for number in range(20)]
+    for form in ("[{}].join('')", "[{}]", "{{a: [{}]}}"):
+        doubled = "".join(
+            f"const {name}={form.format(','.join([chr(ord(name) - 1)] * 10))};" for name in names
+        )
+        script = f"const a='0123456789';{doubled}tools.x({{u, c}}); tools.y(u)"
+        assert len(json.dumps(read(script))) < 2_000
+    added = "".join(f"const {name}={'+'.join([chr(ord(name) - 1)] * 10)};" for name in names)
+    assert len(json.dumps(read(f"const a='0123456789';{added}tools.x({{u, c}})"))) < 2_000
+
+
+def test_a_script_that_names_a_session_of_its_own_accord_goes_on() -> None:
+    head = "Script completed\nWall time 1.2 seconds\nOutput:\n"
+    assert script_results(head + "built\nSESSION_ID=55\n") == "Process running with session ID 55\nbuilt\n"
+    assert script_results(head + "session id: 7 is over") == "Script completed\nsession id: 7 is over"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 from autocompact.core.messages import UNRECORDED
 from tests.core.talk import Talk
 
@@ -301,3 +303,53 @@ def test_what_was_started_anew_is_not_waited_for() -> None:
     talk.calls("exec_command", {"cmd": "make watch"}).gets(begun.format(8))
 
     assert [e.text for e in talk.entries("running")] == ["make watch (id 8)"]
+
+
+def test_a_script_that_says_in_its_own_words_what_goes_on_is_followed_through_all_its_ids() -> None:
+    head = "Script completed\nWall time 0.4 seconds\nOutput:\n"
+    look = "const r = await tools.write_stdin({session_id:55, chars:''}); text(r.output);"
+    talk = Talk().user("Run the tests.")
+    talk.calls(
+        "exec", f"const r = await tools.exec_command({json.dumps({'cmd': 'mise run test'})}); text(r.output);"
+    )
+    talk.gets(head + "building\nSESSION_ID=55")
+    assert [e.text for e in talk.entries("command")] == ["`mise run test`"]
+    talk.calls("exec", look).gets(head + "[test:bats] ok 1 starts")
+    assert [e.text for e in talk.entries("command")] == ["`mise run test`"]
+    talk.calls("exec", look).gets("Script running with cell ID 9\nWall time 10.0 seconds\nOutput:\n")
+    talk.calls("wait", {"cell_id": "9"}).gets(
+        head + "[test:bats] [nogit] not ok 2 stops\n[test:bats] ERROR task failed"
+    )
+    (told,) = [e.text for e in talk.entries("command")]
+    assert told.startswith("`mise run test` — failed")
+    last = talk.entries("step")[-1]
+    assert last.text.startswith("exec_command mise run test → ")
+
+
+def test_headings_in_place_of_thoughts_are_no_words() -> None:
+    said = "The valve of the pump is open, so it drains into the tank all night long, and nobody sees it before morning."
+    talk = Talk().user("Mend the pump.").agent(said).thinks("**Checking the valve**").runs("make", "built")
+    assert talk.entries("step")[0].text == said
+    assert not any("Checking" in entry.text for entry in talk.ledger.entries)
+
+
+def test_what_a_model_writes_for_its_program_is_told_to_nobody() -> None:
+    talk = (
+        Talk()
+        .user("Mend the pump.")
+        .runs("make", "built")
+        .agent(
+            'The valve was open, so the pump drained: I closed it.\n::git-commit{cwd="/repo"}\n::git-push{cwd="/repo" branch="pump"}\n'
+            "<oai-mem-citation>\n<citation_entries>\nMEMORY.md:1-2|note=[pumps]\n</citation_entries>\n</oai-mem-citation>"
+        )
+    )
+    told = " ".join(entry.text for entry in talk.ledger.entries)
+    assert "The valve was open, so the pump drained: I closed it." in told
+    assert "::git" not in told
+    assert "MEMORY.md" not in told
+
+
+def test_a_quiet_commit_is_told_with_the_hash_that_a_log_behind_it_shows() -> None:
+    command = "git add -A && git commit -q -F - <<'EOF' && git log --oneline -1\nClose the valve\n\nIt was open.\nEOF"
+    talk = Talk().user("Mend the pump.").runs(command, "085fef2 (HEAD -> main) Close the valve")
+    assert [e.text for e in talk.entries("command")] == ["`git commit` — ok: 085fef2 Close the valve"]

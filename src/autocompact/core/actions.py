@@ -348,6 +348,8 @@ def _command(arguments: Mapping[str, RedactedJson], *, is_run: bool) -> Redacted
         if isinstance(value, str):
             return value
         if isinstance(value, Sequence) and value:
+            if lines := [_first(each, COMMANDS) for each in value if isinstance(each, Mapping)]:
+                return joined("\n", filter(None, lines))
             words = [_word(word) for word in value]
             return words[-1] if len(words) == 3 and words[1] in ("-c", "-lc") else joined(" ", words)
     return EMPTY

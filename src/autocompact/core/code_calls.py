@@ -104,7 +104,14 @@ def _calls(script: str) -> Iterator[_Inner]:
         if script.startswith("tools.", mark.start()):
             yield _Inner(mark["name"], value)
         else:
-            known[mark["name"]] = value
+            # lists that hold lists that hold lists are small in the script, and beyond any memory when they are written
+            known[mark["name"]] = None if isinstance(value, list | dict) else value
+
+
+def _bounded(length: int) -> None:
+    """Give up a string that is put together of constants which are put together, again and again."""
+    if length > LONGEST:
+        raise _Unreadable
 
 
 class _Reading:
@@ -122,6 +129,7 @@ class _Reading:
             except _Unreadable:
                 break  # what was said before it is worth more than nothing
             value += more if isinstance(more, str) else ""
+            _bounded(len(value))
         return value
 
     def _one(self, depth: int) -> Value:
@@ -181,7 +189,9 @@ class _Reading:
         separator = self._one(depth)
         if not isinstance(separator, str) or not self._takes(")"):
             raise _Unreadable
-        return separator.join(item for item in found if isinstance(item, str))
+        items = [item for item in found if isinstance(item, str)]
+        _bounded(sum(map(len, items)) + len(separator) * len(items))
+        return separator.join(items)
 
     def _bare(self) -> Value:
         found = _BARE.match(self._script, self.at)
@@ -222,7 +232,8 @@ def _unescaped(found: re.Match[str]) -> str:
 def script_results(output: str) -> str | None:
     """What the calls of a script printed, where ``output`` is what Codex tells of its run; None for anything else.
 
-    Their exit codes stand below it as one, the first bad one. What is still running is told as Codex tells it.
+    Their exit codes stand below it as one, the first bad one. What is still running is told as Codex tells it, and so is,
+    before anything else, that a script was completed which leaves out how its commands ended.
     """
     head = _HEAD.match(output)
     if head is None:
@@ -230,12 +241,24 @@ def script_results(output: str) -> str | None:
     said = [*_printed(output[head.end() :].strip("\n"))]
     codes = [code for code, _ in said if code is not None]
     text = "\n".join(words for _, words in said)
+    if not codes and (session := _SESSION.search(text, max(0, len(text) - _LAST))):
+        return f"{_RUNNING}{session[1]}\n{text[: session.start()]}"
     if head["running"]:
         return f"Script running with cell ID {head['running']}\n{text}"
+    if not codes and text.startswith(_RUNNING):
+        return text
     if head["failed"] or any(codes):
         return f"{text}\nExit code {next(filter(None, codes), 1)}"
-    return f"{text}\nExit code 0" if codes else text
+    if codes:
+        return f"{text}\nExit code 0"
+    return f"{COMPLETED}\n{text}" if text else ""
 
+
+COMPLETED = "Script completed"
+_RUNNING = "Process running with session ID "
+_LAST = 200
+_SESSION = LazyPattern(r"^\W{0,4}session[ _]?id\W{1,4}(\d{1,20})\W{0,4}\Z", re.IGNORECASE | re.MULTILINE)
+"""What a script says in its own words of a command that goes on: Codex tells the id to it alone."""
 
 _HEAD = LazyPattern(
     r"Script (?:completed|(?P<failed>failed|errored)|running with cell ID (?P<running>\w{1,40}))[^\n]{0,200}\n"
@@ -264,4 +287,4 @@ def _of_line(line: str) -> tuple[int | None, str]:
         return None, line if fields else ""  # of a patch there is nothing to say
     if type(code) is int:
         return code, words
-    return None, f"Process running with session ID {session}\n{words}" if session is not None else words
+    return None, f"{_RUNNING}{session}\n{words}" if session is not None else words

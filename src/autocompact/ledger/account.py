@@ -29,6 +29,7 @@ from autocompact.ledger.clipping import clipped
 from autocompact.ledger.deeds import without_printed
 from autocompact.ledger.details import NAME, OF_A_PROGRAM, PER_LINE, details
 from autocompact.ledger.entries import ERROR_TOLD, Entry, Kind, Ledger
+from autocompact.ledger.obstacles import is_obstacle
 from autocompact.ledger.paths import is_absolute, is_temporary
 from autocompact.ledger.rendering import POINTER, inert, language_of, render
 from autocompact.ledger.repetition import form, form_of_change, repeated, told_once
@@ -37,8 +38,8 @@ from autocompact.ledger.step import HABITS
 from autocompact.ledger.wishes import beside_wishes, chosen_wishes, wish_line
 
 SHARES: Mapping[str, float] = {
-    "requests": 0.24, "stands": 0.17, "before": 0.2, "changes": 0.22, "files": 0.05, "commands": 0.06, "errors": 0.05,
-    "running": 0.04, "details": 0.12,
+    "requests": 0.24, "stands": 0.17, "before": 0.2, "changes": 0.22, "files": 0.05, "commands": 0.06, "tried": 0.1,
+    "errors": 0.05, "running": 0.04, "details": 0.12,
 }  # fmt: skip
 """What a part may take of the budget at most; the rest goes to the words of the agent, of that the share of the details to names."""
 
@@ -70,6 +71,7 @@ ORDER = (
     "changes",
     "files",
     "commands",
+    "tried",
     "errors",
     "running",
     "details",
@@ -103,7 +105,7 @@ _SMALL_STEP, _LARGE_STEP, _SPOKEN = 60, 300, 700
 characters from which on words are such words."""
 
 _LITTLE = 40
-_LONGEST_ITEM, _COMMAND = 200, 90
+_LONGEST_ITEM, _OBSTACLE, _COMMAND = 200, 420, 90
 _NEEDED, _LIKELY = 0.5, 0.3
 _LONG_FOLDER = 12
 _FOCUS_WORD = LazyPattern(r"[^\s,;:!?\"'`()]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
@@ -202,7 +204,8 @@ class _Draft:
         self.for_details = 0.0
         self.room = budget
         last_words = "\n".join(entry.text for entry in kinds.get("step", ()))
-        said = [entry for entry in kinds.get("finding", ()) if entry.text not in last_words]
+        found = [entry for entry in kinds.get("finding", ()) if not is_obstacle(entry)]
+        said = [entry for entry in found if entry.text not in last_words]
         self.findings, self.often = told_once(said), repeated(form(entry.text) for entry in said)
         self.every_finding = told_once(said, by=str)
 
@@ -332,6 +335,9 @@ def _writers(
         "changes": lambda budget: _changes(changes, budget, counter=counter, base=base),
         "files": lambda budget: _files(kinds.get("file", ()), budget, counter=counter),
         "commands": lambda budget: _items(kinds.get("command", ()), budget, counter=counter),
+        "tried": lambda budget: _items(
+            filter(is_obstacle, kinds.get("finding", ())), budget, counter=counter, longest=_OBSTACLE
+        ),
         "errors": lambda budget: _items(kinds.get("error", ()), budget, counter=counter, least=ERROR_TOLD),
         "running": lambda budget: _items(kinds.get("running", ()), budget, counter=counter),
     }
@@ -589,12 +595,19 @@ def _with_names(
     return "\n".join(lines)
 
 
-def _items(entries: Iterable[Entry], budget: int, *, counter: Counter, least: float = 0.0) -> str:
+def _items(
+    entries: Iterable[Entry],
+    budget: int,
+    *,
+    counter: Counter,
+    least: float = 0.0,
+    longest: int = _LONGEST_ITEM,
+) -> str:
     """The entries that fit, in order: those most needed, then the latest."""
     kept: list[tuple[int, str]] = []
     # what tests, builds or delivers will be run again, a loop that looked at something will not
     for entry in sorted(entries, key=lambda entry: (entry.need < _NEEDED, entry.need < _LIKELY, -entry.seq)):
-        line = f"- {_item(entry)} ({reference(entry.seq)})"
+        line = f"- {_item(entry, longest)} ({reference(entry.seq)})"
         size = counter.count(line) + 1
         if entry.need >= least and size <= budget:
             budget -= size
@@ -613,13 +626,13 @@ def _as_printed(commands: Sequence[Entry], spare: int, *, counter: Counter) -> l
     return entries
 
 
-def _item(entry: Entry) -> str:
+def _item(entry: Entry, longest: int) -> str:
     """The entry, of a long one less of the command than of what came of it."""
     command, mark, outcome = entry.text.rpartition("` " if entry.kind == "command" else ": ")
-    if len(entry.text) <= _LONGEST_ITEM or not mark:
-        return clipped(entry.text, _LONGEST_ITEM)
-    outcome = clipped(outcome, _LONGEST_ITEM)
-    return f"{clipped(command, max(_COMMAND, _LONGEST_ITEM - len(outcome)))}{mark}{outcome}"
+    if len(entry.text) <= longest or not mark:
+        return clipped(entry.text, longest)
+    outcome = clipped(outcome, longest)
+    return f"{clipped(command, max(_COMMAND, longest - len(outcome)))}{mark}{outcome}"
 
 
 def _findings(findings: Sequence[Entry], budget: int, *, counter: Counter) -> str:

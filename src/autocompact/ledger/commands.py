@@ -39,6 +39,11 @@ _COMMIT = LazyPattern(
 )
 """A commit with its message, which may read like commands; where no quote ends the message, all that follows is taken for it."""
 
+_BEFORE = 8
+_MOVES = frozenset(
+    "cd echo export set true sleep tail head grep sed cat tee wc for do done if then fi".split()
+)
+_WORD = LazyPattern(r"[A-Za-z][\w./-]*")
 _EVERYWHERE = frozenset({"", ".", "..."})
 _RUNNERS = frozenset("uv poetry pipenv python python3 -m npx bunx run exec env time sudo bundle".split())
 _PATTERN = LazyPattern(
@@ -71,6 +76,16 @@ def is_check(command: str) -> bool:
 def parts(command: str) -> list[str]:
     """The commands of a command line one by one, what stands in quotes left out of each."""
     return [part.strip() for part in _PARTS.split(_QUOTED.sub("''", command))]
+
+
+def programs(command: str) -> frozenset[str]:
+    """What a command line calls, each program with its first word: "git push", "cargo test"."""
+    called: set[str] = set()
+    for part in parts(command):
+        words = [word for word in part.split(None, _BEFORE)[:_BEFORE] if not is_setting(word)]
+        if words and words[0] not in _MOVES and _WORD.match(words[0]):
+            called.add(" ".join(words[:1] + [word for word in words[1:] if _WORD.fullmatch(word)][:1]))
+    return frozenset(called)
 
 
 def is_setting(word: str) -> bool:

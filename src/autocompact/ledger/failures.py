@@ -58,7 +58,7 @@ def find_errors(calls: Sequence[Call], *, earlier: Iterable[Entry] = ()) -> list
             continue
         command = edited(call.action.command, normal)
         key = command or edited(filled("{} {}", call.action.name, call.subject), str.strip)
-        failed, lines = _failure(call)
+        failed, lines = failure_of(call)
         failing.pop(key, None)
         if not failed:
             _settle(failing, command, failed=False)
@@ -76,7 +76,8 @@ def _key(key: str) -> str:
     return key.removeprefix("error ")
 
 
-def _failure(call: Call) -> tuple[bool, tuple[Redacted, ...]]:
+def failure_of(call: Call) -> tuple[bool, tuple[Redacted, ...]]:
+    """Whether a call failed, and the lines that say what went wrong."""
     if call.outcome is not None:
         return call.outcome.failed, call.outcome.errors
     return call.is_error, tuple(pieces(call.output, error_lines)) if call.is_error else ()

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autocompact.core.actions import HEREDOC
+from autocompact.core.code_calls import COMPLETED
 from autocompact.core.messages import UNRECORDED
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import EMPTY, cut, edited, joined, pieces
@@ -31,12 +32,12 @@ _COMMIT = LazyPattern(
 """git's own line, and aider's of a commit that it made."""
 
 _FAILED = LazyPattern(
-    r"^(?:--- FAIL|FAIL\b|FAILED\b|not ok\b|error(?:\[|:)|panic:|fatal:|E  |ERROR: (?:file or directory )?not found: )|\b[1-9]\d{0,8} failed",
+    r"^(?:(?:\[[^\]\n]{1,40}\] ){0,4}(?:--- FAIL|FAIL\b|FAILED\b|not ok\b)|error(?:\[|:)|panic:|fatal:|E  |ERROR: (?:file or directory )?not found: )|\b[1-9]\d{0,8} failed",
     re.MULTILINE,
 )
 # How checks end in words, for where another command's exit code stands in for theirs.
 _ENDS_BADLY = LazyPattern(
-    r"^(?:make(?:\[\d{1,4}\])?: \*\*\* |npm (?:ERR!|error) |ERROR:? |error Command failed|FAILURE: |exit status [1-9])"
+    r"^(?:make(?:\[\d{1,4}\])?: \*\*\* |(?:zsh|bash|sh)(?:: [^:\n]{1,40})?: command not found|npm (?:ERR!|error) |ERROR:? |error Command failed|FAILURE: |exit status [1-9])"
     r"|(?i:\b(?:task|build|command|job|step|script|compilation|check|tests?) failed\b)"
     r"|^(?:\W{0,4}|Found )[1-9]\d{0,8} (?:errors?|issues?|problems?|failures?|failing)\b(?! \(0 errors\b)|, [1-9]\d{0,8} (?:errors?|failures?)\b",
     re.MULTILINE,
@@ -63,8 +64,9 @@ _ERROR = LazyPattern(
     re.MULTILINE,
 )
 _WRAPPERS = LazyPattern(
-    r"</?tool_use_error>|^(?:Exit code -?\d+|Chunk ID: .*|Wall time: .*|Process exited with .*|Original token count: .*"
-    r"|Output:)$",
+    r"</?tool_use_error>|^(?:Exit code -?\d+|Chunk ID: .*|Wall time: .*|Process (?:exited|running) with .*|Original token count: .*"
+    r"|Output:|Script error:|Script (?:completed|failed|running with cell ID \S{1,40})|SESSION_ID=\d+"
+    r"|Command running in background with ID: .*)$",
     re.MULTILINE,
 )
 _SHELL_BEGINS = LazyPattern(
@@ -121,7 +123,7 @@ def committed(counts: str) -> str:
 
 _QUIET = LazyPattern(
     r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|--?[\w-]+(?:=\S+)?\s+){0,9}+commit\b(?=[^\n]{0,200}\s(?:-\w*q\w*|--quiet)\s)[^\n]{0,200}?"
-    r"(?:<<-?[ \t]*['\"]?\w+['\"]?\)?\"?\n|\s(?:-\w*m|--message)[ =]?(?:\"\$\(cat[ \t]+<<-?[ \t]*['\"]?\w+['\"]?\n|['\"]))"
+    r"(?:<<-?[ \t]*['\"]?\w+['\"]?\)?\"?[^\n]{0,200}+\n|\s(?:-\w*m|--message)[ =]?(?:\"\$\(cat[ \t]+<<-?[ \t]*['\"]?\w+['\"]?\n|['\"]))"
     r"[ \t]*(?P<title>[^\n\"']{3,200})"
 )
 
@@ -129,14 +131,25 @@ _QUIET = LazyPattern(
 _NOTHING = LazyPattern(r"\b(?:nothing (?:added )?to commit|no changes added to commit)\b")
 
 
+_LOGGED = LazyPattern(
+    r"^(?:\* )?(?P<hash>[0-9a-f]{7,12}) (?:\([^)\n]{1,200}\) )?(?P<title>[^\n]{3,200})$", re.MULTILINE
+)
+
+
 def quiet_commit(command: str, *, output: str) -> str:
-    """Title of the commit that ``command`` makes and prints nothing of; "" for none, or where ``output`` says that it did not."""
+    """Title of the commit that ``command`` makes and prints nothing of, with its hash where a log behind it shows that; "" for none.
+
+    Where ``output`` says that it made none, neither.
+    """
     commit = _QUIET.search(command)
     # of a checkout that is clean after the commit a status says the same
     nothing = "git status" not in command and _NOTHING.search(output) is not None
     if commit is None or nothing or output == UNRECORDED or was_not_run(output):
         return ""
-    return commit["title"].rstrip()
+    title = commit["title"].rstrip()
+    return next(
+        (f"{line['hash']} {title}" for line in _LOGGED.finditer(output) if line["title"] == title), title
+    )
 
 
 def was_not_run(output: str) -> bool:
@@ -159,6 +172,11 @@ def was_not_edited(output: str) -> bool:
 def is_status_hidden(command: str) -> bool:
     """Whether the exit code of ``command`` is that of a pipe's end, of ``|| true`` or of an ``echo`` after it."""
     return _OTHER_STATUS.search(command) is not None
+
+
+def is_status_untold(output: str) -> bool:
+    """Whether ``output`` is that of a script, which leaves out how its commands ended."""
+    return output.startswith(f"{COMPLETED}\n") and _exit_code(output) is None
 
 
 def read_outcome(output: Redacted, *, is_error: bool, hidden: bool = False) -> Outcome:

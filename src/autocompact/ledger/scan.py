@@ -5,6 +5,7 @@ Each message is redacted before anything else looks at it. Everything the ledger
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import count, dropwhile, pairwise
@@ -46,9 +47,11 @@ from autocompact.core.strides import LINE, in_lines
 from autocompact.core.text_calls import with_calls
 from autocompact.ledger.commands import is_check
 from autocompact.ledger.outcomes import (
+    TAIL,
     Outcome,
     edited_file,
     is_status_hidden,
+    is_status_untold,
     read_outcome,
     still_unknown,
     was_not_edited,
@@ -79,10 +82,27 @@ _SHORT = 400
 
 _GOES_ON = LazyPattern(r"<status>(?:running|pending)</status>")
 _THINKING = LazyPattern(r"</?think(?:ing)?>\s*")
+_TITLE = LazyPattern(r"^[ \t]*\*\*[^*\n]{1,200}\*\*[ \t]*$", re.MULTILINE)
+_DIRECTIVES = LazyPattern(
+    r"^::[a-z][a-z-]{1,40}\{[^\n]{0,1000}\}[ \t]*\n?|<oai-mem-citation>.{0,4000}?(?:</oai-mem-citation>\s?|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+"""What Codex's model writes for its program: a branch was made, a memory was used."""
 
 
 class Call(Struct):
-    """One tool call with its answer, as far as there is one; ``outcome`` is that of a command, ``id`` its place in the log."""
+    """One tool call with its answer, as far as there is one.
+
+    Attributes:
+        seq: the message.
+        action: what it does.
+        id: its place in the log.
+        output: the answer; of a command that goes on longer, with what later calls brought of it.
+        is_error: whether it went wrong.
+        answered: the message of the answer, 0 while there is none.
+        outcome: what came of a command.
+        begun: the call whose command goes on, where this one asks for the rest of its output.
+    """
 
     seq: int
     action: Action
@@ -91,6 +111,7 @@ class Call(Struct):
     is_error: bool = False
     answered: int = 0
     outcome: Outcome | None = None
+    begun: Call | None = None
 
     @property
     def ends(self) -> bool:
@@ -195,7 +216,8 @@ def scan(
                 words = edited(part.text, _without_tags)
                 _texts(found, _said(read, words, time=message.time, attached=place in files))
             elif isinstance(part, RedactedReasoning) and part.text:
-                _speak(found, part.text, seq=message.seq, voice="reasoning")
+                thoughts = edited(part.text, _without_titles)
+                _speak(found, thoughts, seq=message.seq, voice="reasoning")
                 found.sightings.add(Piece(seq=message.seq, source="reasoning", text=part.text))
     _close_turn(found)
     return found
@@ -229,8 +251,14 @@ def _after_prompt(messages: Iterable[Message]) -> Iterator[Message]:
 
 
 def _without_tags(text: str) -> str:
-    """``text`` without the tags that some models put around their thoughts."""
-    return _THINKING.sub("", text) if "think" in text else text
+    """``text`` without the tags that some models put around their thoughts, and without what they write for their program."""
+    text = _THINKING.sub("", text) if "think" in text else text
+    return _DIRECTIVES.sub("", text) if "::" in text or "<oai-mem" in text else text
+
+
+def _without_titles(thoughts: str) -> str:
+    """``thoughts`` without the headings that stand for them where the provider keeps the rest to itself."""
+    return _TITLE.sub("", thoughts) if "**" in thoughts else thoughts
 
 
 def _attached(message: RedactedMessage) -> range:
@@ -342,14 +370,28 @@ def _report(found: Scan, call: Call, *, text: Redacted) -> Redacted:
 
 def _polled(found: Scan, poll: Call, *, output: Redacted) -> None:
     """What a command in the background came to, once a look at it says so: the look is where it was answered."""
-    run = found.background[poll.action.task]
-    run.output = joined("\n", (run.output, output))
+    run = poll.begun = found.background[poll.action.task]
+    run.output = joined("\n", (cut(run.output, -TAIL), output))
     # whoever reads of the look wants to know at what
     poll.action = structs.replace(poll.action, text=run.action.command)
-    if not (runs_on(output) or _GOES_ON.search(output, 0, _SHORT) or poll.is_error):
-        run.answered = poll.answered
-        run.outcome = read_outcome(output, is_error=False)
-        del found.background[poll.action.task]
+    if task := runs_on(output):
+        found.background[task] = run  # a look that takes long goes on itself, under an id of its own
+    if task or _GOES_ON.search(output, 0, _SHORT) or poll.is_error:
+        return
+    run.answered = poll.answered
+    run.outcome = read_outcome(run.output, is_error=False, hidden=_is_hidden(run.action.command, output))
+    found.ended |= {id for id, one in found.background.items() if one is run}
+    if is_status_untold(output):
+        # it may go on: then the next look says more
+        known = run.outcome.failed or bool(run.outcome.counts)
+        run.outcome = structs.replace(run.outcome, known=known)
+    else:
+        found.background = {id: one for id, one in found.background.items() if one is not run}
+
+
+def _is_hidden(command: str, output: str) -> bool:
+    """Whether no exit code tells how ``command`` ended: "pytest | tail" ends with that of tail, and a script may keep it to itself."""
+    return is_status_untold(output) or (is_check(command) and is_status_hidden(command))
 
 
 def _tickets(found: Scan, call: Call, *, text: Redacted) -> None:
@@ -393,9 +435,7 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
         # many clients report an edit that did not match as an ordinary result
         call.is_error = part.is_error or (edits and was_not_edited(part.text))
         if call.action.command:
-            command = call.action.command
-            # "pytest | tail" ends with the status of tail
-            hidden = is_check(command) and is_status_hidden(command)
+            hidden = _is_hidden(call.action.command, part.text)
             call.outcome = read_outcome(part.text, is_error=part.is_error, hidden=hidden)
             if (task := runs_on(part.text)) and call.outcome.exit is None:
                 call.outcome = still_unknown(call.outcome)

@@ -26,6 +26,7 @@ their beginning."""
 CODE = 400
 """Characters of a block of code that is told as the user is shown it: what is to be put somewhere, or run."""
 
+_SAYS = LazyPattern(r"\w")
 _FENCE = LazyPattern(r"[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)\Z")
 
 HABITS = own("step habits")
@@ -51,14 +52,18 @@ def find_step(spoken: Sequence[Spoken], calls: Sequence[Call]) -> list[Entry]:
     often, seq = habits(calls)
     if often:
         entries.append(_entry(filled("often run: {}", often), seq, key=HABITS, need=0.85))
-    latest = {
-        _what(call): call for call in calls[-4 * CALLS :] if call.action.verb != "todo"
-    }  # of equal calls, as when something is waited for, the last; the plan is told by itself
-    done = sorted(latest.values(), key=lambda call: call.seq)[-(CALLS // 2 if closes else CALLS) :]
+    # of equal calls, as when something is waited for, the last; the plan is told by itself
+    asked = [call.begun or call for call in calls[-4 * CALLS :] if call.action.verb != "todo"]
+    latest = {_what(call): call for call in asked}
+    done = sorted(latest.values(), key=_last_heard)[-(CALLS // 2 if closes else CALLS) :]
     return entries + [
         _entry(Redacted(_done(call)), call.seq, key=filled("step call {} {}", call.seq, index), need=0.9)
         for index, call in enumerate(done)
     ]
+
+
+def _last_heard(call: Call) -> int:
+    return max(call.seq, call.answered)
 
 
 def _entry(text: Redacted, seq: int, *, key: Redacted, need: float) -> Entry:
@@ -142,7 +147,8 @@ def _done(call: Call) -> str:
         call.action.verb == "read" and call.action.files
     ):  # the end of a file tells nobody what was looked for in it
         return _what(call)
-    lines = [line.strip() for line in unnumbered(without_wrappers(call.output)).split("\n") if line.strip()]
+    output = unnumbered(without_wrappers(call.output))
+    lines = [line for line in map(str.strip, output.split("\n")) if _SAYS.search(line)]
     end = clipped(" / ".join(line[:RESULT] for line in lines[-LINES:]), RESULT, end=True)
     return f"{_what(call)} → {end or '(nothing)'}"
 

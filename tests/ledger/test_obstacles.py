@@ -1,0 +1,78 @@
+"""What did not work here, and what did instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from autocompact.ledger.account import account
+from tests.core.talk import Talk, Words
+
+
+def told(talk: Talk) -> list[str]:
+    return [entry.text for entry in talk.entries("finding") if entry.key.startswith("obstacle ")]
+
+
+def test_a_call_that_was_refused_is_told_with_what_worked_instead() -> None:
+    talk = Talk().user("Publish it.")
+    talk.runs("make check && stack push --force", "unknown flag: --force", is_error=True)
+    talk.runs("git status", "clean").runs("make check && stack push", "pushed")
+    assert told(talk) == [
+        "`make check && stack push --force` — unknown flag: --force; worked: `make check && stack push`"
+    ]
+    text = account(talk.ledger, budget=400, counter=Words())
+    assert "## What did not work\n- `make check && stack push --force` — unknown flag: --force; worked: `make check && stack push` (m2)" in text  # fmt: skip
+    assert talk.entries("error") == []
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "reason"),
+    [
+        ("git push origin main", " ! [remote rejected] main -> main (protected branch)\nerror: failed to push some refs", "! [remote rejected] main -> main (protected branch)"),
+        ("cargo test pump --lib", "error: no library targets found in package `pump`", "error: no library targets found in package `pump`"),
+        ("curl -s https://a.example", "The action was redirected: use the tool fetch", "The action was redirected: use the tool fetch"),
+        # a test that fails is the code's matter, however it puts it, and so is a look that finds nothing
+        ("pytest -q", "\n".join([*(f"line {n}" for n in range(20)), "E  assert 'denied' == 'granted'", "1 failed"]), ""),
+        ("pytest -q", "1 failed, 2 passed", ""),
+        ("ls /root", "ls: cannot open directory '/root': Permission denied", ""),
+        ("make", "The user doesn't want to proceed with this tool use: denied", ""),
+        # among much else only that a program does not take the call
+        ("make && tool push --now", "\n".join([*(f"ok {n}" for n in range(20)), "access denied", "Error: unknown option '--now'", "Usage: tool push"]), "Error: unknown option '--now'"),
+    ],
+)  # fmt: skip
+def test_what_refuses_a_call_is_told_from_what_is_wrong_with_the_code(
+    command: str, output: str, reason: str
+) -> None:
+    talk = Talk().user("Go.").runs(command, output, is_error=True)
+    assert told(talk) == ([f"`{command}` — {reason}"] if reason else [])
+
+
+def test_a_tool_that_cannot_do_it_is_told_and_an_edit_that_did_not_match_is_not() -> None:
+    talk = Talk().user("Go.")
+    talk.calls("WebFetch", {"url": "https://a.example/docs", "prompt": "Read it."})
+    talk.gets("Unable to verify if domain a.example is safe to fetch.", is_error=True)
+    talk.calls("Edit", {"file_path": "a.py", "old_string": "1", "new_string": "2"})
+    talk.gets("Invalid argument: old_string not found", is_error=True)
+    talk.calls("Read", {"file_path": "b.py"}).gets("Permission denied", is_error=True)
+    assert told(talk) == [
+        "`WebFetch https://a.example/docs` — Unable to verify if domain a.example is safe to fetch."
+    ]
+
+
+def test_the_same_command_again_is_no_other_way_and_of_one_reason_the_last_is_told() -> None:
+    talk = Talk().user("Go.")
+    for _ in range(2):
+        talk.runs("gh pr merge 3", "HTTP 403: rate limit exceeded", is_error=True)
+    talk.runs("gh auth status", "ok").runs("gh pr merge 3", "merged")
+    assert told(talk) == ["`gh pr merge 3` — HTTP 403: rate limit exceeded"]
+    assert [entry.seq for entry in talk.entries("finding")] == [4]
+    for number in range(20):
+        talk.runs(f"tool{number} go", f"unknown command: go{number}", is_error=True)
+    assert len(told(talk)) == 12
+
+
+def test_what_goes_on_or_was_never_answered_is_no_obstacle() -> None:
+    talk = (
+        Talk().user("Go.").runs("npm run dev", "Command running in background with ID: b1\nPermission denied")
+    )
+    talk.calls("Bash", {"command": "tool --now"})
+    assert told(talk) == []
