@@ -530,3 +530,28 @@ def test_a_name_is_not_explained_by_a_sentence_that_another_one_stands_for() -> 
         _entry("identifier", same.format(at), key=f"module_{at}", seq=at + 2, need=0.5) for at in range(30)
     ]
     assert _told(*names, budget=1_000).count("rounded twice") == 4
+
+
+KINDS = "age keepass password vault secret bitwarden sops doppler keychain infisical azure gcloud".split()
+
+
+def test_of_many_changes_a_new_file_of_code_keeps_what_it_is_made_of() -> None:
+    talk = Talk().user("Move the paths into a module of their own.")
+    new = "def expand_home(path):\n    return path\n\n\ndef below(folder, path):\n    return path\n"
+    talk.calls("Write", {"file_path": "/repo/src/paths.py", "content": new}).gets("ok")
+    for number in range(6):
+        file = f"/repo/src/reader_{number}.py"
+        talk.calls(
+            "Edit", {"file_path": file, "old_string": f"old_{number} = 1", "new_string": f"new_{number} = 2"}
+        ).gets("ok")
+    for number in range(12):
+        words = f"Paths of {KINDS[number]} are read below the folder of the file that names them, whatever folder is the current one."
+        talk.calls(
+            "Edit",
+            {"file_path": f"/repo/docs/{KINDS[number]}.md", "old_string": "Paths.", "new_string": words},
+        ).gets("ok")
+    text = account(talk.ledger, budget=600, counter=COUNTER)
+    changes = text.partition("## Changes by file\n")[2].partition("\n\n")[0]
+    assert "paths.py — created — + expand_home(), below()" in changes
+    assert "- edited m16" in changes
+    assert changes.count("are read below the folder") < 12

@@ -353,3 +353,11 @@ def test_a_quiet_commit_is_told_with_the_hash_that_a_log_behind_it_shows() -> No
     command = "git add -A && git commit -q -F - <<'EOF' && git log --oneline -1\nClose the valve\n\nIt was open.\nEOF"
     talk = Talk().user("Mend the pump.").runs(command, "085fef2 (HEAD -> main) Close the valve")
     assert [e.text for e in talk.entries("command")] == ["`git commit` — ok: 085fef2 Close the valve"]
+
+
+def test_a_script_whose_program_was_not_there_did_not_pass() -> None:
+    script = 'const r = await tools.exec_command({cmd: "hk check"}); text(r.output);'
+    talk = Talk().user("Check it.").calls("exec", script)
+    talk.gets("Script completed\nWall time 0.1 seconds\nOutput:\n\nzsh:1: command not found: hk\n")
+    (told,) = [e.text for e in talk.entries("command")]
+    assert told.startswith("`hk check` — failed")

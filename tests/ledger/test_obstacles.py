@@ -33,7 +33,7 @@ def test_a_call_that_was_refused_is_told_with_what_worked_instead() -> None:
         # a test that fails is the code's matter, however it puts it, and so is a look that finds nothing
         ("pytest -q", "\n".join([*(f"line {n}" for n in range(20)), "E  assert 'denied' == 'granted'", "1 failed"]), ""),
         ("pytest -q", "1 failed, 2 passed", ""),
-        ("ls /root", "ls: cannot open directory '/root': Permission denied", ""),
+        ("ls /srv/a", "ls: cannot open directory '/srv/a': Permission denied", ""),
         ("make", "The user doesn't want to proceed with this tool use: denied", ""),
         # among much else only that a program does not take the call
         ("make && tool push --now", "\n".join([*(f"ok {n}" for n in range(20)), "access denied", "Error: unknown option '--now'", "Usage: tool push"]), "Error: unknown option '--now'"),

@@ -30,7 +30,7 @@ from autocompact.ledger.deeds import without_printed
 from autocompact.ledger.details import NAME, OF_A_PROGRAM, PER_LINE, details
 from autocompact.ledger.entries import ERROR_TOLD, Entry, Kind, Ledger
 from autocompact.ledger.obstacles import is_obstacle
-from autocompact.ledger.paths import is_absolute, is_temporary
+from autocompact.ledger.paths import DOCUMENTS, is_absolute, is_temporary
 from autocompact.ledger.rendering import POINTER, inert, language_of, render
 from autocompact.ledger.repetition import form, form_of_change, repeated, told_once
 from autocompact.ledger.shortening import shortened_requests
@@ -500,7 +500,7 @@ def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: s
         _Line(
             f"- {_relative(entry.key, base)} — {entry.text} [{reference(entry.seq)}]",
             least=_CHANGE
-            if at >= len(changes) - _LATEST
+            if at >= len(changes) - _LATEST and not entry.key.endswith(DOCUMENTS)
             else _TOO_SHORT + len(_relative(entry.key, base)) // 2,
         )
         for at, entry in enumerate(changes)
@@ -508,7 +508,7 @@ def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: s
     sizes = [counter.count(clipped(line.text, line.least)) + 1 for line in lines]
     over = sum(sizes) - budget
     brief: set[int] = set()
-    for at in sorted(range(len(lines)), key=lambda at: (_GIST in changes[at].text, at)):
+    for at in sorted(range(len(lines)), key=lambda at: (_weight(changes[at]), at)):
         if over <= 0:
             break
         over += _FEW_EFFECTS * (not brief) + counter.count(_relative(changes[at].key, base)) + 1 - sizes[at]
@@ -518,6 +518,18 @@ def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: s
     )
     told = [line for at, line in enumerate(lines) if at not in brief]
     return _fitting([*effects, *together, *told], whole, counter=counter)
+
+
+def _weight(change: Entry) -> int:
+    """How much is lost where only the effect is told: what a new file of code is made of stands nowhere else."""
+    if _GIST not in change.text:
+        return 0
+    if change.key.endswith(DOCUMENTS):
+        return 1
+    return 3 if _DEFINES.match(change.text) else 2
+
+
+_DEFINES = LazyPattern(r"created\b[^—]{0,60} — \+ ")
 
 
 def _effect(text: str) -> str:

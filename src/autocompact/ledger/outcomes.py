@@ -37,7 +37,7 @@ _FAILED = LazyPattern(
 )
 # How checks end in words, for where another command's exit code stands in for theirs.
 _ENDS_BADLY = LazyPattern(
-    r"^(?:make(?:\[\d{1,4}\])?: \*\*\* |(?:zsh|bash|sh)(?:: [^:\n]{1,40})?: command not found|npm (?:ERR!|error) |ERROR:? |error Command failed|FAILURE: |exit status [1-9])"
+    r"^(?:make(?:\[\d{1,4}\])?: \*\*\* |[^\n]{0,40}sh:[^\n]{0,60}\bcommand not found\b|npm (?:ERR!|error) |ERROR:? |error Command failed|FAILURE: |exit status [1-9])"
     r"|(?i:\b(?:task|build|command|job|step|script|compilation|check|tests?) failed\b)"
     r"|^(?:\W{0,4}|Found )[1-9]\d{0,8} (?:errors?|issues?|problems?|failures?|failing)\b(?! \(0 errors\b)|, [1-9]\d{0,8} (?:errors?|failures?)\b",
     re.MULTILINE,

@@ -216,8 +216,7 @@ def scan(
                 words = edited(part.text, _without_tags)
                 _texts(found, _said(read, words, time=message.time, attached=place in files))
             elif isinstance(part, RedactedReasoning) and part.text:
-                thoughts = edited(part.text, _without_titles)
-                _speak(found, thoughts, seq=message.seq, voice="reasoning")
+                _speak(found, edited(part.text, _without_titles), seq=message.seq, voice="reasoning")
                 found.sightings.add(Piece(seq=message.seq, source="reasoning", text=part.text))
     _close_turn(found)
     return found
