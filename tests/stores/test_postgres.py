@@ -768,9 +768,9 @@ async def test_the_server_chooses_the_likeliest_of_many_passages_as_a_file_does(
     chance = random.Random(4)
     said = [
         " ".join(["lake"] * chance.randint(1, 6) + ["river"] * chance.randint(0, 3) + ["deep"] * (at % 7))
-        for at in range(160)
+        for at in range(145)
     ]
-    said += ["deep water"] * 90
+    said += ["deep water"] * 105
     chance.shuffle(said)
     log = [text_message(seq, "user", text) for seq, text in enumerate(said, 1)]
     found: list[list[tuple[int, float]]] = []

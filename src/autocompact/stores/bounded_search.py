@@ -51,8 +51,9 @@ _ENOUGH = 250
 ONCE = (0,)
 """Places of a term in a passage that holds it, before they are known."""
 
-FILLED = 2
-"""Passages whose places are found out, for each on the shortlist. The others count as if each term stood there once, as it mostly does."""
+FILLED = 1.5
+"""Passages whose places are found out, for each on the shortlist. The others count as if each term stood there once, as it mostly does. With 2, or all of
+them, no more is found in an archive of 1,193 documents (``benchmarks/fleet.py``, its documents in one archive)."""
 
 MOST_COMMON = 2
 """Common terms of a query that count, the first ones."""
@@ -153,7 +154,7 @@ def _found(
     if is_whole:
         # with a filter, any of them may come to its turn
         limit = SHORTLIST if admit is None and kinds is None else held.budget
-        ids = contenders(postings, total=held.total, limit=limit)[: FILLED * limit]
+        ids = contenders(postings, total=held.total, limit=limit)[: int(FILLED * limit)]
         weights = [rarity(posting.found, held.total) for posting in postings]
         held.fill_in(ids, weights=dict(zip(query.terms, weights, strict=True)), most=limit)
     ranked = search(
