@@ -217,6 +217,11 @@ def test_a_name_that_stands_there_whole_beats_its_pieces() -> None:
     assert _order("auth/login.py", texts) == [1, 9]
 
 
+def test_a_piece_of_a_name_is_not_the_name() -> None:
+    texts = {1: "see auth/login.py for it", 9: "the login, once more the login"}
+    assert _order("auth/login.py", texts) == [1, 9]
+
+
 def test_a_repeated_term_counts_more_but_not_without_end() -> None:
     once, often, very = (_score_of("retry " * times + "pad " * (60 - times)) for times in (1, 3, 30))
     assert once < often < very < 3 * once
