@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import socket
 from collections.abc import Iterator
 
 import pytest
 
+from autocompact.chat.loop_thread import LoopThread
 from autocompact.core.messages import text_message
 from autocompact.errors import InvalidInput, ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from autocompact.models.failures import Secret
@@ -312,3 +314,16 @@ def test_a_key_that_cannot_be_one_is_refused_without_repeating_it() -> None:
     with pytest.raises(InvalidInput) as told:
         OpenAICompatible("m", api_key="sk-one\r\nX-Evil: yes")
     assert "sk-one" not in str(told.value)
+
+
+@pytest.mark.filterwarnings(
+    "ignore:unclosed:ResourceWarning"
+)  # the loop that could close the connection has ended
+def test_a_model_can_be_asked_from_one_event_loop_after_another() -> None:
+    with contextlib.closing(LoopThread()) as thread:
+        provider = thread.hold(FakeProvider(["One.", "Two.", "Three."]))
+        model = chat(provider)
+        said = [asyncio.run(model.complete(HELLO)).text for _ in range(3)]
+        asyncio.run(model.aclose())
+    gc.collect()  # what warns of these connections warns now, and not in another test
+    assert said == ["One.", "Two.", "Three."]

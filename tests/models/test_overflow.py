@@ -501,3 +501,13 @@ def test_anthropic_says_what_of_it_is_the_answer() -> None:
     )
     assert found is not None
     assert (found.limit, found.requested, found.output) == (200_000, 222_000, 32_000)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize(
+    "body",
+    [b"data:" * 5_000, b"[" * 900 + b"]" * 900, b'{"error":' * 900 + b"1" + b"}" * 900],
+    ids=["events in events", "lists", "errors"],
+)
+def test_a_body_that_is_nested_without_end_is_an_error_like_another(body: bytes, status: int) -> None:
+    assert is_overflow(status, body) is None

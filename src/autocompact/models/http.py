@@ -128,7 +128,8 @@ class Transport:
         self._retries = retries or Retries()
         self._most_bytes = most_bytes
         self._clock = clock or SystemClock()
-        self._session: aiohttp.ClientSession | None = None
+        # connections belong to the event loop that opened them, and a program may run one loop after another
+        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
 
     async def reply(self, path: str, body: bytes, *, dialect: Dialect) -> Reply:
         """The whole answer to a request, whether it was streamed or not.
@@ -189,8 +190,9 @@ class Transport:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        session, self._session = self._session, None
-        if session is not None:
+        sessions = [*self._sessions.values()]
+        self._sessions.clear()
+        for session in sessions:
             await session.close()
 
     async def _retried(self, attempt: Callable[[], Awaitable[T | Failure]]) -> T:
@@ -230,7 +232,7 @@ class Transport:
             async with (
                 # of silence, not of the whole: a model may think for minutes and stream for more
                 asyncio.timeout(self._patience.first_byte) as limit,
-                self._opened().post(
+                (await self._opened()).post(
                     self.base_url + path,
                     # bytes are written in one call that blocks the loop for large bodies; a file goes in pieces
                     data=io.BytesIO(body),
@@ -263,16 +265,19 @@ class Transport:
             return Failure(error=ModelUnavailable(self._said(problem, exc)), again=True)
         return None
 
-    def _opened(self) -> aiohttp.ClientSession:
+    async def _opened(self) -> aiohttp.ClientSession:
         import aiohttp
 
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
+        loop = asyncio.get_running_loop()
+        if loop not in self._sessions:
+            self._sessions[loop] = aiohttp.ClientSession(
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._patience.connect),
                 # nothing of one request may reach another
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
-        return self._session
+            for ended in [each for each in self._sessions if each.is_closed()]:
+                await self._sessions.pop(ended).close()
+        return self._sessions[loop]
 
     def _all_headers(self) -> dict[str, str]:
         name, form = self._header

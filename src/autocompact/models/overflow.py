@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -232,6 +233,7 @@ _MOST_TEXT = 4_000
 _NESTED = frozenset({"errors", "details", "response", "metadata", "innererror"})
 
 _ANY: msgspec.json.Decoder[object] = msgspec.json.Decoder()
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _Json: TypeAlias = "dict[str, object]"
 
 
@@ -307,31 +309,39 @@ def _values(body: bytes) -> Iterator[object]:
     """The JSON of the body: one value, or those of a stream's events."""
     try:
         yield _ANY.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _UNREADABLE:
         for line in body.splitlines():
             if line.startswith(b"data:"):
-                yield from _values(line[5:])
+                with suppress(*_UNREADABLE):
+                    yield _ANY.decode(line[5:])
+
+
+# The two below keep a list of what is left to read instead of calling themselves: what is decoded may be nested almost
+# as deeply as Python allows calls.
 
 
 def _is_error(value: object) -> bool:
-    if isinstance(value, list):
-        return any(map(_is_error, cast("list[object]", value)))
-    if not isinstance(value, dict):
-        return False
-    members = cast(_Json, value)
-    return bool(members.get("error")) or members.get("type") == "error" or _is_error(members.get("response"))
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, list):
+            left += cast("list[object]", each)
+        elif isinstance(each, dict):
+            members = cast(_Json, each)
+            if members.get("error") or members.get("type") == "error":
+                return True
+            left.append(members.get("response"))
+    return False
 
 
 def _telling(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value[:_MOST_TEXT]
-        case list():
-            for item in cast("list[object]", value):
-                yield from _telling(item)
-        case dict():
-            for key, item in cast(_Json, value).items():
-                if key in _TELLING or key in _NESTED:
-                    yield from _telling(item)
-        case _:
-            pass
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            yield each[:_MOST_TEXT]
+        elif isinstance(each, list):
+            left += reversed(cast("list[object]", each))
+        elif isinstance(each, dict):
+            items = reversed(cast(_Json, each).items())
+            left += (item for key, item in items if key in _TELLING or key in _NESTED)
