@@ -29,6 +29,7 @@ from autocompact.ledger.outcomes import (
         ("0 failed, 12 passed", False, False, None),
         ("fine", False, False, None),
         ("refused", True, True, None),
+        (f"Exit code {'9' * 5_000}", False, True, 9_999_999_999),
     ],
 )
 def test_failure_is_read_from_exit_code_or_output(

@@ -16,9 +16,10 @@ from autocompact.core.redacted import EMPTY, cut, edited, joined, pieces
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.clipping import clipped
 
+# as many digits as a code of Windows has (3221225477): an output may hold more than Python converts
 _EXIT = LazyPattern(
-    r"^Exit [Cc]ode:? (-?\d+)|exited with code (-?\d+)|with exit code (-?\d+)|exit code: (-?\d+)"
-    r"|\"exit_code\": ?(-?\d+)|<exit_code>(-?\d+)</exit_code>|^exit(?: status|:) ?(\d+)",
+    r"^Exit [Cc]ode:? (-?\d{1,10})|exited with code (-?\d{1,10})|with exit code (-?\d{1,10})|exit code: (-?\d{1,10})"
+    r"|\"exit_code\": ?(-?\d{1,10})|<exit_code>(-?\d{1,10})</exit_code>|^exit(?: status|:) ?(\d{1,10})",
     re.MULTILINE,
 )
 _COUNTS = LazyPattern(

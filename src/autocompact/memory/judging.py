@@ -34,7 +34,7 @@ Reply with one line for each pair, its number and the word (same, different or c
 """
 _WORD = r"(same despite|same|different|contradicts?)\b"
 # a line with two of the words says neither
-_LINE = re.compile(rf"\W*(?:pair\W+)?(\d+)\W+(?:verdict\W+)?{_WORD}(?!.*\b{_WORD}).*", re.IGNORECASE)
+_LINE = re.compile(rf"\W*(?:pair\W+)?(\d{{1,6}})\W+(?:verdict\W+)?{_WORD}(?!.*\b{_WORD}).*", re.IGNORECASE)
 _VERDICTS: Mapping[str, Verdict] = {
     "same": "same",
     "same despite": "restated",

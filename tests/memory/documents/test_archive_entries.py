@@ -213,3 +213,23 @@ def test_entries_in_the_form_of_others_are_read_and_their_tasks_are_not_noted_ag
     ]
     assert (second.conversation, second.tokens_before, second.tasks) == ("Session 2026-04-05", None, ())
     assert ELSEWHERE.split("\n")[second.start].startswith("## Session [2026-04-05]")
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "- Tokens: {} to 8",
+        "- Conversation: `x`, messages 1 to {} of 4",
+        "- Peak: {}",
+        "- Checked: {} stated, 2 referenced, 3 missing",
+        "- Duration: {} s",
+    ],
+)
+def test_a_figure_of_thousands_of_digits_is_not_known(fact: str) -> None:
+    (found,) = entries_in(["## 2026-01-01T00:00:00 c9", fact.format("9" * 5_000)])
+    assert {found.tokens_before, found.through_seq, found.peak, found.stated, found.seconds} == {None}
+
+
+def test_a_session_of_tokens_of_thousands_of_digits_is_read_without_them() -> None:
+    (found,) = entries_in(["## Session [2026-04-04 14:00]", f"**Tokens:** {'9' * 5_000}K"])
+    assert found.tokens_before is None

@@ -127,3 +127,16 @@ def test_cells_know_their_columns_and_rows_may_be_short():
     )
     (note,) = folder.notes(OBSERVATIONS)
     assert (note.date, note.rest, note.sessions) == (date(2026, 1, 1), ("Observed: 2026-02-02",), 3)
+
+
+def test_a_cell_of_thousands_of_digits_is_read_as_words():
+    folder, digits = Folder(), "9" * 5_000
+    folder.put(
+        OBSERVATIONS,
+        f"| Pattern | Noted | Sessions |\n|---|---|---|\n| Lint | 2026-11-20 | {digits} |\n",
+    )
+    folder.put(RULES, f"| # | Rule | Why |\n|---|---|---|\n| {digits} | Write tests | they help |\n")
+    (observation,) = folder.notes(OBSERVATIONS)
+    (rule,) = folder.notes(RULES)
+    assert (observation.sessions, rule.number) == (0, None)
+    assert digits in " ".join(observation.rest)

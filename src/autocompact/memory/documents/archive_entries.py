@@ -24,7 +24,7 @@ _SUMMARY = "summary:"
 _FACT = LazyPattern(r"[-*] ([A-Z][\w ]{2,30}): (.+)")
 _FIGURE = LazyPattern(r"\d[\d,]*(?:\.\d+)?")
 _DAY = LazyPattern(r"\b\d{4}-\d\d-\d\d\b")
-_CONVERSATION = LazyPattern(r"`(.+)`(?:, messages (\d+) to (\d+)(?: of (\d+))?)?")
+_CONVERSATION = LazyPattern(r"`(.+)`(?:, messages (\d+) to (\d{1,18})\b(?: of (\d{1,18})\b)?)?")
 _MADE_BY = LazyPattern(r"(.+), step (\w+), because of (\w+)")
 _TASK = LazyPattern(r"[-*] (.+?)(?: \[m\d+\])?\s*\Z")
 _ENDED = r"done|complete|finished|fixed|merged|shipped|released|passed|success|fail|partly|partial|abandoned|aborted|cancel"
@@ -33,6 +33,7 @@ _OUTCOME = LazyPattern(
     re.IGNORECASE,
 )
 _IS_ENDED = LazyPattern(rf"(?:{_ENDED})", re.IGNORECASE)
+_MOST_DIGITS = 18
 NO_TASKS = "none found"
 _EXAMPLE, _OF_EXAMPLE = "example", "tide_table.py"
 """The name of the chat's example, and what its entries name, and hardly those of another conversation of that name."""
@@ -182,6 +183,7 @@ def _session_entry(texts: Sequence[str], start: int, *, end: int, heading: re.Ma
     facts = {name.lower(): value.strip() for text in lines for name, value in _BOLD.findall(text)}
     original = facts.get("original transcript", "")
     rough = _ROUGH.search(facts.get("tokens", ""))
+    tokens = _number(rough[1]) if rough else None
     scale = {"k": 1_000, "m": 1_000_000}.get(rough[2].lower(), 1) if rough else 1
     stem = original.rpartition("/")[2].removesuffix(".jsonl")
     return Archived(
@@ -190,7 +192,7 @@ def _session_entry(texts: Sequence[str], start: int, *, end: int, heading: re.Ma
         conversation=stem or f"Session {heading[1]} {heading[2] or ''}".strip(),
         # nothing in it refers to a message of ours
         through_seq=0,
-        tokens_before=round(float(rough[1].replace(",", "")) * scale) if rough else None,
+        tokens_before=round(tokens * scale) if tokens else None,
         tasks=tuple(_listed_tasks(lines)),
         noted=True,
         facts_end=start + 1,
@@ -240,8 +242,15 @@ def _named(value: str) -> tuple[str, int | None, int | None]:
 
 def _figures(value: str, count: int) -> list[int | None]:
     """The first ``count`` figures in ``value``, None for each if there are fewer."""
-    found = [int(float(figure.replace(",", ""))) for figure in _FIGURE.findall(value)][:count]
-    return [*found] if len(found) == count else [None] * count
+    found = [_number(figure) for figure in _FIGURE.findall(value)][:count]
+    if len(found) != count:
+        return [None] * count
+    return [None if number is None else int(number) for number in found]
+
+
+def _number(figure: str) -> float | None:
+    """The number; None for more digits than anything has: somebody may have written thousands of them."""
+    return float(figure.replace(",", "")) if len(figure) <= _MOST_DIGITS else None
 
 
 def _checked(value: str) -> list[int | None]:
@@ -255,7 +264,7 @@ def _checked(value: str) -> list[int | None]:
 
 def _seconds(value: str) -> float | None:
     match = re.match(r"(\d+(?:\.\d+)?) s\b", value)
-    return float(match[1]) if match else None
+    return _number(match[1]) if match else None
 
 
 def _tasks(texts: Sequence[str]) -> Iterator[ArchivedTask]:

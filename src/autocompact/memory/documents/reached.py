@@ -41,7 +41,7 @@ _LOOKED_AT = 12
 """Statements of a report among which one that says what was done is looked for: further down are details."""
 _NEVER_DONE = ("withdrawn", "superseded", "reverted")
 _TEMPORARY = LazyPattern(r"/(?:private/|var/)?tmp/|/dev/|.*/\.claude/plans/|(?:.*/)?\.git/(?:.*\.lock|\w+)\Z")
-_TESTS = LazyPattern(r"\b\d+ (?:tests? )?(?:passed|failed|passing|failing)\b", re.IGNORECASE)
+_TESTS = LazyPattern(r"\b\d{1,9} (?:tests? )?(?:passed|failed|passing|failing)\b", re.IGNORECASE)
 _FIGURE = LazyPattern(r"\d+")
 _FAILED = LazyPattern(r"[1-9]\d* (?:tests? )?fail", re.IGNORECASE)
 _CHECKED = LazyPattern(

@@ -59,6 +59,7 @@ MARK = LazyPattern(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
 NESTED = LazyPattern(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\s*(?:>|```|~~~)")
 _FIRST_DATE = LazyPattern(DATE, re.IGNORECASE)
 _FENCE = LazyPattern(r"\s*(?:```|~~~)")
+_MOST_DIGITS = 9
 _DATES = ("date", "ended", "last")
 _OWN = frozenset((*NAMES.values(), "ended"))
 
@@ -282,14 +283,19 @@ def read_cell(found: Found, cell: Cell, *, name: str, column: str, line: int, di
     value = cell.text
     if column == "confirmed" and not value:
         found.place = Place(line=line, start=cell.start, end=cell.end, form="field")
-    elif column == "number" and value.strip("#. ").isdecimal():
-        found.number = int(value.strip("#. "))
-    elif column == "sessions" and value.isdecimal():
-        found.sessions = int(value)
+    elif column == "number" and (number := _number(value.strip("#. "))) is not None:
+        found.number = number
+    elif column == "sessions" and (sessions := _number(value)) is not None:
+        found.sessions = sessions
     elif value:
         is_field = column in dialect.names.values()
         if not (is_field and _read_field(found, (column, value, cell.start), line=line)):
             found.rest.append(f"{name}: {value}")
+
+
+def _number(text: str) -> int | None:
+    """The number that ``text`` is; None for words, and for more digits than anything is counted in."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def _bare_date(text: str) -> bool:
@@ -350,8 +356,7 @@ def _read_other(found: Found, text: str, *, has_cells: bool) -> None:
     if has_cells and (cells := _CELLS.fullmatch(text)):
         told = (_FIELD.match(cell) for cell in cells[1].split("|"))
         known = {match[1].lower(): match[2].strip() for match in told if match}
-        count = known.get("confirmations", "")
-        found.count = max(found.count, int(count) if count.isdecimal() else 0)
+        found.count = max(found.count, _number(known.get("confirmations", "")) or 0)
         return
     if doubtful := doubtful_line(text):
         found.unread.append(doubtful)
