@@ -275,7 +275,7 @@ def test_the_names_of_this_computer_are_welcome(server: Server, host: str) -> No
 
 
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil"]
+    "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil", "http://["]
 )
 def test_a_foreign_origin_is_refused(server: Server, origin: str) -> None:
     host = f"127.0.0.1:{server.port}"
@@ -299,6 +299,27 @@ def test_without_the_pages_cookie_nothing_is_exported(server: Server) -> None:
     assert _status(server, "/export/any/json", host=host, cookie=wrong) == 403
     right = f"a=b; autocompact_{server.port}=of-the-tests"
     assert _status(server, "/export/any/json", host=host, cookie=right) == 404
+
+
+def test_an_image_that_came_damaged_in_a_file_is_not_found(offline: Server) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,A"}}
+    file = offline.folder / "damaged.json"
+    file.write_text(json.dumps([{"role": "user", "content": [image]}]))
+    bring = [
+        sys.executable,
+        "-m",
+        "autocompact",
+        "import",
+        str(file),
+        "--name",
+        "damaged",
+        "--db",
+        str(offline.db),
+    ]
+    subprocess.run(bring, check=True, capture_output=True)
+    cookie = f"autocompact_{offline.port}=of-the-tests"
+    host = f"127.0.0.1:{offline.port}"
+    assert _status(offline, "/attached/damaged/1/0", host=host, cookie=cookie) == 404
 
 
 def test_the_page_says_what_it_may_load(server: Server) -> None:

@@ -12,9 +12,10 @@ from autocompact.chat.highlighting import highlighted
 from autocompact.chat.views import ConversationLine, MeterReading
 from autocompact.compaction.record import Receipt
 from autocompact.history.recall import Found
+from autocompact.ui.web.calls import Call, LogPlace
 from autocompact.ui.web.meter import meter_html
 from autocompact.ui.web.record import receipt_rows
-from autocompact.ui.web.render import brief, diff_html, duration, reasoning_html
+from autocompact.ui.web.render import brief, call_html, diff_html, duration, reasoning_html
 from autocompact.ui.web.search import found_html
 from autocompact.ui.web.sidebar import MOST, list_html
 
@@ -168,6 +169,12 @@ def test_of_a_model_that_thinks_the_last_line_is_seen_and_how_long_it_takes() ->
     assert "Thought for 2 min 3 s" in reasoning_html("hm", key="k", seconds=123)
     assert "<span>Reasoning</span>" in reasoning_html("hm", key="k")
     assert reasoning_html(" \n", key="k", running=True) == ""
+
+
+@pytest.mark.parametrize("nested", ["[" * 900 + "]" * 900, "[" * 300_000 + "]" * 300_000])
+def test_arguments_that_a_model_nested_without_end_are_shown_as_they_are(nested: str) -> None:
+    call = Call(place=LogPlace(1, 0), id="c", name="look", arguments=f'{{"at":{nested}}}')
+    assert "[[[[" in call_html(call)
 
 
 def test_a_receipt_has_the_figures_of_the_meter_where_they_are_others() -> None:

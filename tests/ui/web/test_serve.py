@@ -95,7 +95,7 @@ def test_with_a_key_only_who_knows_the_printed_address_opens_the_page(
         cookie = response.headers["set-cookie"].partition(";")[0].partition("=")[2]
     with _serve(tmp_path, "--page-key") as (address, said):
         named = {"Cookie": f"autocompact_{address.rpartition(':')[2]}={cookie}"}
-        for path in ("/", "/c/example", "/?key=", "/?key=wrong", "/export/example/json"):
+        for path in ("/", "/c/example", "/?key=", "/?key=wrong", "/?key=%ff", "/export/example/json"):
             assert _status(address + path) == 403
             assert _status(address + path, **named) == 403  # it was given while no key was asked for
         found = re.search(r"Chat on (\S+)", said.read_text())

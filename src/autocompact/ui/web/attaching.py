@@ -57,7 +57,10 @@ async def _part(service: ChatService, id: str, *, seq: int, index: int) -> Image
 
 def _file(part: Image | Document) -> Response:
     text = "" if isinstance(part, Image) else part.text
-    content = b64decode(part.data) if part.data else text.encode()
+    try:
+        content = b64decode(part.data) if part.data else text.encode()
+    except ValueError:  # an imported conversation may hold anything
+        return _told("what is attached there is no Base64", status=404)
     # what an image is, its first bytes say; all else is only ever saved
     kind = image_type(content)
     headers = {"cache-control": "private, max-age=31536000, immutable"}

@@ -307,9 +307,9 @@ def brief(arguments: str) -> str:
     """The arguments of a call on one line."""
     try:
         values = msgspec.json.decode(arguments, type=dict[str, object]).values()
-    except msgspec.DecodeError:
+        return " ".join(" ".join(_plain(value).split()) for value in values)[:120]
+    except (msgspec.DecodeError, RecursionError):  # a model may nest them without end
         return " ".join(arguments.split())[:120]
-    return " ".join(" ".join(_plain(value).split()) for value in values)[:120]
 
 
 def _plain(value: object) -> str:
@@ -327,7 +327,7 @@ def _plain(value: object) -> str:
 def _pretty(arguments: str) -> str:
     try:
         return msgspec.json.format(arguments, indent=2)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return arguments
 
 

@@ -107,7 +107,7 @@ class Guard:
         if self._in_frame(scope):
             return ""
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and not _is_from(host, origin):
             return "a page of another origin may not ask this"
         arriving = scope["type"] == "http" and scope["method"] == "GET" and _OPEN.fullmatch(scope["path"])
         site = headers.get("sec-fetch-site", "none")
@@ -125,8 +125,9 @@ class Guard:
         return ""
 
     def _has_key(self, scope: Scope) -> bool:
-        given = parse_qs(scope["query_string"]).get(b"key", [b""])
-        return hmac.compare_digest(given[0], self._key.encode())
+        # as text of one byte a character: given bytes, parse_qs refuses those that are no ASCII with an error
+        given = parse_qs(scope["query_string"].decode("latin-1"), encoding="latin-1").get("key", [""])
+        return hmac.compare_digest(given[0].encode("latin-1"), self._key.encode())
 
 
 class _Page:
@@ -232,6 +233,13 @@ def _given(headers: dict[str, str]) -> bytes:
         if name == wanted:
             return value.encode()
     return b""
+
+
+def _is_from(host: str, origin: str) -> bool:
+    try:
+        return urlsplit(origin).netloc == host
+    except ValueError:  # "http://[": no browser sends it
+        return False
 
 
 def _name(host: str) -> str:
