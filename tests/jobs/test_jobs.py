@@ -209,10 +209,28 @@ async def test_one_job_of_a_conversation_waits_at_most(cluster: Cluster, url: Se
         await each.aclose()
 
 
+async def test_a_worker_whose_program_is_cancelled_ends_with_it(url: ServerUrl) -> None:
+    async with PostgresStore(url) as store:
+        await install(url)
+        others, begun = asyncio.all_tasks(), asyncio.Event()
+        running = asyncio.create_task(
+            run_worker(work_on(store), stop=asyncio.Event().wait(), begins=begun.set)
+        )
+        await begun.wait()
+        await until(lambda: is_registered(store))
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert asyncio.all_tasks() <= others
+
+
 async def test_a_server_that_is_not_there_has_no_workers() -> None:
+    others = asyncio.all_tasks()
     workers = QueuedWorkers(ServerUrl("postgresql://me:geheim@127.0.0.1:1/chats?connect_timeout=1"))
     assert not await workers.prepare(KEY, ORDER)
     assert not await workers.there()
+    await workers.aclose()
+    assert asyncio.all_tasks() <= others
     await workers.aclose()
 
 

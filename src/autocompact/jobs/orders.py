@@ -95,4 +95,5 @@ class QueuedWorkers:
         if self._is_open:
             self._is_open = False
             await self._app.close_async()
-            await self._pool.close()
+        # apart from the queue: it was opened first, and what came after may have failed
+        await self._pool.close()

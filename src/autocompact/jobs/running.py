@@ -114,13 +114,11 @@ async def _ended(
     ending = {working} if stop is None else {working, asyncio.ensure_future(stop)}
     try:
         await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
-        # a first cancellation is the queue's own way to stop: it drains, and cancels its jobs only after that
-        if not working.done():
-            working.cancel()
-        await asyncio.wait([working])
     finally:
-        beside.cancel()
-        await asyncio.wait([beside])
+        # a first cancellation is the queue's own way to stop: it drains, and cancels its jobs only after that
+        for each in (*ending, beside):
+            each.cancel()
+        await asyncio.wait([*ending, beside])
     if not working.cancelled():
         working.result()
 
