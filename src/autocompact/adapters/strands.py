@@ -338,7 +338,9 @@ def _read(block: Item) -> Item:
             return {"toolResult": shown | more}
         case {"type": "image", "source": {"media_type": kind, "data": data}}:
             return {"image": {"format": kind.removeprefix("image/"), "source": {"bytes": b64decode(data)}}}
-        case {"type": "document", "source": {"media_type": kind, "data": data}}:
+        case {"type": "document", "source": {"media_type": kind, "data": data}} if (
+            kind in _DOCUMENTS.values()
+        ):
             form = next(form for form, name in _DOCUMENTS.items() if name == kind)
             title = {"name": block["title"]} if "title" in block else {}
             return {"document": {"format": form, **title, "source": {"bytes": b64decode(data)}, **more}}

@@ -188,13 +188,13 @@ class _Choice:
 
     def kept(self, calls: Sequence[Call], *, paths: tuple[Redacted, ...]) -> WorkingSet:
         """What stays for ``calls``, which show the latest versions of ``paths``."""
-        told = {seq for call in calls for seq in (call.seq, call.answered)}
-        seqs = sorted(whole_steps(told, self._tied) - self._without)
+        named = {seq for call in calls for seq in (call.seq, call.answered)}
+        seqs = whole_steps(named, self._tied) - self._without
         wanted = {self._results[call.id] for call in calls if call.id in self._results}
         masks = [mask for mask in self._stubs if mask.seq in seqs and (mask.seq, mask.part) not in wanted]
         masks += filter(None, (self._excerpt(call) for call in calls))
         tokens = sum(self._weight(seq, tuple(mask for mask in masks if mask.seq == seq)) for seq in seqs)
-        return WorkingSet(paths=paths, seqs=tuple(seqs), masks=tuple(masks), tokens=tokens)
+        return WorkingSet(paths=paths, seqs=tuple(sorted(seqs)), masks=tuple(masks), tokens=tokens)
 
     def _weight(self, seq: int, masks: tuple[Mask, ...]) -> int:
         """Tokens of a message as it stays."""
