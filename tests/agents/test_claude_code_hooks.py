@@ -218,6 +218,32 @@ def test_the_preparation_archives_the_session(session: Session) -> None:
     assert b"kilopascal" in shown.stdout
 
 
+def test_what_was_prepared_goes_with_the_archived_conversation(session: Session) -> None:
+    hooked(session.folder, as_json(session, "PreCompact", trigger="auto"), "work")
+    prepared = session.folder / "data" / "autocompact" / "agents" / "claude-code" / "s-1"
+    assert any(RULE in path.read_text("utf-8") for path in prepared.iterdir())
+    subprocess.run(
+        (*command(), "delete", "claude-code-s-1", "--yes"),
+        capture_output=True,
+        env={"PATH": os.environ["PATH"], "XDG_DATA_HOME": str(session.folder / "data")},
+        check=True,
+    )
+    assert not prepared.exists()
+
+
+def test_after_a_month_the_words_of_other_sessions_are_forgotten_and_not_their_receipts(
+    session: Session,
+) -> None:
+    other = session.state.with_name("s-0")
+    other.mkdir(parents=True)
+    for name in (GIVEN, "prepared.json", "receipts.jsonl"):
+        (other / name).write_text("{}", "utf-8")
+        os.utime(other / name, (0, 0))
+    (other / PENDING).write_text("{}", "utf-8")
+    session.prepared()
+    assert {path.name for path in other.iterdir()} == {PENDING, "receipts.jsonl"}
+
+
 @pytest.mark.parametrize(
     ("event", "error"),
     [

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from autocompact.agents.archiving import archive
 from autocompact.agents.hook_files import BLIND, GIVEN, GROWN, PENDING
-from autocompact.agents.hook_state import Block, HookState, Prepared, size_of
+from autocompact.agents.hook_state import Block, HookState, Prepared, forget_old, size_of
 from autocompact.agents.pinned import pinned_in
 from autocompact.agents.receipts import receipt
 from autocompact.agents.repairing import BLIND_TOKENS, BLOCK_TOKENS, LEAST_REST, block
@@ -70,6 +70,7 @@ class Hook:
             self._state.write_block(BLIND, made)
         if self._archives:
             archive(session, name=self._name)
+        forget_old(self._state.folder.parent, now=time.time())
 
     def _read(self) -> Session:
         size = size_of(self._transcript)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from autocompact.agents.hook_files import BLIND, GIVEN, PENDING
 from autocompact.ledger.entries import Ledger
 from autocompact.runtime.files import make_folder, replace_file
 
@@ -18,6 +20,10 @@ Way: TypeAlias = Literal["beside", "in place", "unread"]
 
 _RECEIPTS = "receipts.jsonl"
 _MOST_RECEIPTS = 50
+_PREPARED = "prepared.json"
+_TEXTS = (_PREPARED, GIVEN, PENDING, BLIND)
+"""The files that have words of the session in them."""
+_KEPT_SECONDS = 30 * 86_400
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,17 +101,17 @@ class HookState:
 
     def write_prepared(self, prepared: Prepared) -> None:
         """Keep what was found before a compaction."""
-        self._write("prepared.json", msgspec.json.encode(prepared))
+        self._write(_PREPARED, msgspec.json.encode(prepared))
 
     def prepared(self) -> Prepared | None:
         """What was found before the compaction; None if there is nothing that can be read."""
         with suppress(FileNotFoundError, msgspec.DecodeError):
-            return msgspec.json.decode((self.folder / "prepared.json").read_bytes(), type=Prepared)
+            return msgspec.json.decode((self.folder / _PREPARED).read_bytes(), type=Prepared)
         return None
 
     def forget_prepared(self) -> None:
         """Remove what was found before a compaction: it is large, and the next one finds it anew."""
-        (self.folder / "prepared.json").unlink(missing_ok=True)
+        (self.folder / _PREPARED).unlink(missing_ok=True)
 
     def write_block(self, name: str, block: Block) -> None:
         """Keep a block under one of the names that `autocompact.agents.hook` gives them."""
@@ -136,6 +142,32 @@ class HookState:
     def _write(self, name: str, content: bytes) -> None:
         make_folder(self.folder)
         replace_file(self.folder / name, content)
+
+
+def forget_old(folder: Path, *, now: float) -> None:
+    """Remove the words of an agent's sessions that no hook has written for a month; their receipts stay.
+
+    Args:
+        folder: of the agent; it has one for each session.
+        now: seconds since 1970.
+    """
+    for name in _TEXTS:
+        for path in folder.glob(f"*/{name}"):
+            with suppress(OSError):  # another hook was there first
+                if now - path.stat().st_mtime > _KEPT_SECONDS:
+                    path.unlink()
+
+
+def forget_session(data: Path, conversation: str) -> None:
+    """Remove all that is kept of the session that a plugin archived as ``conversation``; nothing if none did.
+
+    Args:
+        data: autocompact's folder among the user's data.
+        conversation: its name, which begins with that of the agent.
+    """
+    for folder in data.glob("agents/*/*"):
+        if f"{folder.parent.name}-{folder.name}" == conversation:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def size_of(path: Path) -> int:

@@ -229,8 +229,10 @@ def delete(name: str, *, yes: bool, **where: Unpack[Where]) -> None:
 
     NAME is its whole name. What would be removed is shown first; `autocompact export NAME --out FILE` keeps a copy.
     """
+    from autocompact.agents.hook_state import forget_session
     from autocompact.cli import kept, shelf
     from autocompact.cli.defaults import memory_folders
+    from autocompact.history.paths import data_folder
     from autocompact.ui.deletion import traces_text
 
     folders = memory_folders()
@@ -241,6 +243,7 @@ def delete(name: str, *, yes: bool, **where: Unpack[Where]) -> None:
             raise InvalidInput(f"{name!r} would be gone for good: say --yes")
         click.confirm(f"Delete {name!r}? This cannot be undone.", abort=True, err=True)
     found = kept.ask(lambda books: books.delete(name, folders=folders), what="Deleting", **where)
+    forget_session(data_folder(), found.key.conversation)
     tell(shelf.deleted_text(found))
     try:
         kept.ask(lambda books: books.purge(), what="Clearing the file", **where)
