@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 _RUN = "import atexit, sys; from autocompact.cli import run; "
 
@@ -19,6 +21,18 @@ def test_what_waits_for_the_end_of_a_command_is_done_and_all_output_is_written()
     assert (ended, complaint) == (0, "")
     assert told.startswith("Usage: autocompact")
     assert told.endswith("done\n"), "what was registered before the command is older than it, and not its own"
+
+
+def test_what_the_encoding_of_the_output_cannot_say_is_spelled_out(tmp_path: Path) -> None:
+    session = tmp_path / "chat.json"
+    session.write_text('[{"role": "user", "content": "caf\u00e9 \u2192 na\u00efve"}]', "utf-8")
+    shown = subprocess.run(
+        [sys.executable, "-m", "autocompact", "show", str(session)],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        check=True,
+    )
+    assert "caf\u00e9 \\u2192 na\u00efve" in shown.stdout.decode("latin-1")
 
 
 def test_a_command_that_fails_ends_its_process_with_its_exit_code() -> None:

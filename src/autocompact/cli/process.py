@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import atexit
 import gc
+import io
 import os
 import sys
 from collections.abc import Callable
+from typing import cast
 
 _USUAL = gc.get_threshold()
 _NEW_OBJECTS = 500_000
@@ -35,6 +37,9 @@ def process_of(program: Callable[[], int]) -> int:
     Returns:
         The exit code of ``program``, which is the process's whatever is made of it.
     """
+    # a pipe of Windows, and a Latin-1 locale, cannot write the arrows of a report: they are spelled out as on stderr
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        cast("io.TextIOWrapper", sys.stdout).reconfigure(errors="backslashreplace")
     end = _Ending()
     end.code = program()
     return end.code
