@@ -353,6 +353,7 @@ def test_a_quiet_commit_is_told_with_the_hash_that_a_log_behind_it_shows() -> No
     command = "git add -A && git commit -q -F - <<'EOF' && git log --oneline -1\nClose the valve\n\nIt was open.\nEOF"
     talk = Talk().user("Mend the pump.").runs(command, "085fef2 (HEAD -> main) Close the valve")
     assert [e.text for e in talk.entries("command")] == ["`git commit` — ok: 085fef2 Close the valve"]
+    assert "git, as it last told: last commit 085fef2 (m2)" in [e.text for e in talk.entries("step")]
 
 
 def test_a_script_whose_program_was_not_there_did_not_pass() -> None:

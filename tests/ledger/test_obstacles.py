@@ -33,6 +33,8 @@ def test_a_call_that_was_refused_is_told_with_what_worked_instead() -> None:
         # a test that fails is the code's matter, however it puts it, and so is a look that finds nothing
         ("pytest -q", "\n".join([*(f"line {n}" for n in range(20)), "E  assert 'denied' == 'granted'", "1 failed"]), ""),
         ("pytest -q", "1 failed, 2 passed", ""),
+        ("go test ./...", "pump_test.go:88: the second session is blocked\nFAIL", ""),
+        ("make run", "\n".join([*(f"ok {n}" for n in range(20)), "What I found in the end is that the tool exits because of an unknown command", "failed"]), ""),
         ("ls /srv/a", "ls: cannot open directory '/srv/a': Permission denied", ""),
         ("make", "The user doesn't want to proceed with this tool use: denied", ""),
         # among much else only that a program does not take the call

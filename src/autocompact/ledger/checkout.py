@@ -45,6 +45,7 @@ _ENTRY = LazyPattern(r"^(?: ?[MADRCUT]{1,2}|(?P<new>\?\?)) {1,2}(?P<path>\S[^\n]
 """A line of ``git status --short``; the first one may have lost the blank it begins with."""
 
 _BRANCH = LazyPattern(r"^[\w./-]{1,100}\Z", re.MULTILINE)
+_HASH = LazyPattern(r"[0-9a-f]{7,12}(?= )")
 _LOOKED_AT = 4_000
 _NAMED = 3
 """New files that are told by their names at most: those that changed have a section of their own."""
@@ -62,7 +63,9 @@ def git_state(calls: Iterable[Call]) -> tuple[Redacted, int]:
             if (title := quiet_commit(command, output=call.output)) and not (
                 call.outcome and call.outcome.failed
             ):
-                news.setdefault(_COMMIT, f"“{title}”")
+                # by its hash where one is shown, as any other commit: the titles stand with the commands
+                hash = _HASH.match(title)
+                news.setdefault(_COMMIT, hash[0] if hash else f"“{title}”")
             if _COMMIT in news:
                 told.pop(_LEFT, None)
             told |= {what: (words, call.seq) for what, words in news.items() if words}

@@ -33,7 +33,7 @@ _AHEAD = 15
 """Calls after it of which one may be what worked instead."""
 
 _MISCALLED = LazyPattern(
-    r"\b(?:unknown|unrecogni[sz]ed|unexpected|invalid|no such)(?: \w+)? (?:option|flag|argument|command|subcommand|choice)\b"
+    r"^.{0,40}?\b(?:unknown|unrecogni[sz]ed|unexpected|invalid|no such)(?: \w+)? (?:option|flag|argument|command|subcommand|choice)\b"
 )
 """A call that the program itself does not take, whatever else was printed before it."""
 
@@ -48,6 +48,9 @@ _REFUSED = LazyPattern(
     needs=r"unknown|recogni|unexpected|invalid|no such|ambiguous|found|no module|install|no version|target|script|wrong|denied|blocked|permi"
     r"|rejected|forbidden|refused|redirected|protected|40[13]|429|rate|authori|support|is not|unable|already|hang|time|be used|outside",
 )
+_OF_CODE = LazyPattern(r"[\w./-]+\.\w{1,5}:\d+")
+"""The place in the code that a test or a compiler speaks of."""
+
 _FILES = frozenset(["edit", "create", "delete", "read", "search", "todo"])
 
 
@@ -103,7 +106,8 @@ def _reason(call: Call) -> Redacted | None:
 def _refusal(output: str) -> str:
     lines = [line.strip() for line in without_wrappers(output[-_READ:]).split("\n") if line.strip()]
     said = _REFUSED if len(lines) <= _LINES else _MISCALLED
-    return clipped(next(filter(said.search, lines), ""), _REASON)
+    told = (line for line in lines if said.search(line) and not _OF_CODE.match(line))
+    return clipped(next(told, ""), _REASON)
 
 
 def _what(call: Call) -> Redacted:
