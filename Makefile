@@ -170,7 +170,7 @@ $(UV):
 SYNC := $(UV) sync --quiet --frozen --inexact --python $(BIN)/python
 
 $(BASE): pyproject.toml uv.lock | $(UV)
-	@echo 'Installing autocompact into .venv: 28 packages, 41 MB'
+	@echo 'Installing autocompact into .venv: 28 packages, 43 MB'
 	@$(SYNC) --no-default-groups
 	@touch $@
 
@@ -183,12 +183,12 @@ $(KEPT):
 UNUSED := uvloop watchfiles pyyaml docutils
 
 $(GATEWAY): pyproject.toml uv.lock | $(UV)
-	@echo 'Installing the gateway into .venv: 7 packages more, 4 MB'
+	@echo 'Installing the gateway into .venv: 6 packages more, 4 MB'
 	@$(SYNC) --no-default-groups --extra gateway $(UNUSED:%=--no-install-package %)
 	@touch $@
 
 $(CHAT): pyproject.toml uv.lock | $(UV)
-	@echo 'Installing the chat page and the gateway into .venv: 64 packages with the base, 94 MB'
+	@echo 'Installing the chat page and the gateway into .venv: 64 packages with the base, 95 MB'
 	@$(SYNC) --no-default-groups --extra chat --extra gateway $(UNUSED:%=--no-install-package %)
 	@touch $@ $(BASE) $(GATEWAY)
 
