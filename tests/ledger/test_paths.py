@@ -27,6 +27,7 @@ def test_a_relative_path_is_the_absolute_one_it_surely_is(paths: list[str], same
 def test_what_lies_in_tmp_is_made_to_be_thrown_away() -> None:
     assert is_temporary("/tmp/x.py")
     assert is_temporary("C:/Users/kim/AppData/Local/Temp/x.py")
+    assert is_temporary("/home/kim/.claude/jobs/a1/x.py")
     assert not is_temporary("/w/tmp/x.py")
 
 

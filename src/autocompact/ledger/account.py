@@ -500,7 +500,7 @@ def _changes(changes: Sequence[Entry], budget: int, *, counter: Counter, base: s
         _Line(
             f"- {_relative(entry.key, base)} — {entry.text} [{reference(entry.seq)}]",
             least=_CHANGE
-            if at >= len(changes) - _LATEST and not entry.key.endswith(DOCUMENTS)
+            if at >= len(changes) - _LATEST and not _is_prose(entry)
             else _TOO_SHORT + len(_relative(entry.key, base)) // 2,
         )
         for at, entry in enumerate(changes)
@@ -524,11 +524,17 @@ def _weight(change: Entry) -> int:
     """How much is lost where only the effect is told: what a new file of code is made of stands nowhere else."""
     if _GIST not in change.text:
         return 0
-    if change.key.endswith(DOCUMENTS):
+    if _is_prose(change):
         return 1
     return 3 if _DEFINES.match(change.text) else 2
 
 
+def _is_prose(change: Entry) -> bool:
+    """Whether words of a document changed, and not what it is made of."""
+    return change.key.endswith(DOCUMENTS) and _SECTION not in change.text
+
+
+_SECTION = "+ section "
 _DEFINES = LazyPattern(r"created\b[^—]{0,60} — \+ ")
 
 
