@@ -232,3 +232,8 @@ def test_commands_that_have_labels_are_run_one_after_the_other() -> None:
     call = ToolCall(id="1", name="batch_execute", arguments=json.dumps({"commands": commands}))
     action = interpret(redacted_call(call))
     assert (action.verb, action.command) == ("run", "ls -la\ngit status")
+
+
+def test_a_step_of_sed_is_no_file() -> None:
+    line = "ls parts | sed -n '/better-part/p'; sed -n '/a/,/b/p' c.py"
+    assert shell_files(redact(line)) == (("c.py", "read"),)

@@ -116,6 +116,8 @@ def test_what_a_script_printed_is_told_without_its_wrapping_and_with_the_worst_e
     assert script_results(f'{HEAD}{{"exit_code":0,"output":"5 passed"}}') == "5 passed\nExit code 0"
     two = '{"exit_code":0,"output":"a"}\n{"exit_code":2,"output":"b"}\n{"exit_code":1,"output":"c"}'
     assert script_results(HEAD + two) == "a\nb\nc\nExit code 2"
+    mixed = 'one\n{"exit_code":1,"output":"b"}\ntwo'
+    assert script_results(HEAD + mixed) == "one\nb\ntwo\nExit code 1"
     assert script_results(f"{HEAD}{{}}") == ""
     assert script_results(f'{HEAD}{{"a": 1}}') == 'Script completed\n{"a": 1}'
     assert script_results(f"{HEAD}{{no json}}") == "Script completed\n{no json}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from string import ascii_lowercase
 
 import pytest
 
+from autocompact.core.messages import Text, ToolCall
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.ledger.account import account
@@ -81,6 +83,14 @@ def test_code_questions_and_what_was_said_above_are_no_details() -> None:
         _entry("identifier", 't.Fatal("load_rows() should return an error when it fails")', key="load_rows"),
         _entry("identifier", "Should store_rows be called in a batch at all?", key="store_rows"),
         _entry("identifier", "shortHash, fullHash, longHash, itemReason of listed.", key="shortHash"),
+        _entry("identifier", "Your branch is up to date with 'origin/main'.", key="origin/main"),
+        _entry("identifier", "Try 'base_name --help' for more information.", key="base_name"),
+        _entry("finding", "The entry of [the log](docs/log_book.md:12) has the date.", key="f3"),
+        _entry(
+            "identifier",
+            "The entry of [the log](/srv/docs/log_book.md:12) has the date.",
+            key="/srv/docs/log_book.md",
+        ),
     )
     assert "Details" not in text
 
@@ -555,3 +565,40 @@ def test_of_many_changes_a_new_file_of_code_keeps_what_it_is_made_of() -> None:
     assert "paths.py — created — + expand_home(), below()" in changes
     assert "- edited m16" in changes
     assert changes.count("are read below the folder") < 12
+
+
+def test_what_the_agent_offered_to_choose_from_is_no_detail_but_what_was_chosen_is() -> None:
+    options = [
+        {"label": "Only unlocked", "description": "Render the badges of unlocked_items alone, in a row."},
+        {
+            "label": "All",
+            "description": "Render all badges of known_items and gray out the others, in a row.",
+        },
+    ]
+    talk = Talk().user("Show the badges.")
+    talk.calls("AskUserQuestion", {"questions": [{"question": "Which badges?", "options": options}]})
+    talk.gets('User has answered your questions: "Which badges?"="Only unlocked". You can now continue.')
+    names = {entry.key for entry in talk.entries("identifier")}
+    assert not names & {"known_items", "unlocked_items"}
+    assert "Only unlocked" in talk.entries("request")[-1].text
+
+
+def test_a_sentence_on_a_check_is_no_word_on_the_edit_that_stands_below_it() -> None:
+    edit = {"file_path": "src/gen.py", "old_string": "a = 1", "new_string": "a = 2"}
+    talk = (
+        Talk()
+        .user("Bump it.")
+        .add(
+            "assistant",
+            Text(text="`make test --all` tried to fetch the missing parts and hit the sandbox."),
+            ToolCall(id="c2", name="Edit", arguments=json.dumps(edit)),
+        )
+    )
+    talk.gets("ok", id="c2")
+    assert [entry.text for entry in talk.entries("change")] == ["edited — `a = 1` → `a = 2`"]
+
+
+def test_what_an_edit_that_did_not_match_was_answered_is_no_detail() -> None:
+    talk = Talk().user("Mend it.").calls("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"})
+    talk.gets("Found 6 occurrences of edits[1] in old_text_part. Each must be unique.", is_error=True)
+    assert "old_text_part" not in {entry.key for entry in talk.entries("identifier")}

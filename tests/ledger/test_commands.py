@@ -22,6 +22,9 @@ def covers(later: str, earlier: str) -> bool:
         ("go test ./...", "go test ./... -run TestX"),
         ("go test ./... -count=1", "go test ./store/..."),
         ("cargo test", "cargo test one_name"),
+        ("cargo +1.90.1 test", "cargo test"),
+        ("mise exec -- go vet ./...", "go vet ./..."),
+        ("make check --fix", "make check"),
         ("npm run test", "npm test"),
         ("ruff check .", "ruff check src"),
         ("pytest -k one", "pytest -k one -q"),
@@ -63,6 +66,15 @@ def test_a_command_line_can_hold_several_checks_and_what_is_none() -> None:
 
 def test_a_look_is_told_by_its_beginning() -> None:
     assert all(map(is_look, ["git -C /w status", "grep x", "command -v uv", "git config --get a.b"]))
+    git = [
+        "ls-remote origin 'refs/x/*' 2>&1 | head",
+        "check-ignore -v a.md",
+        "remote -v",
+        "tag --list | head",
+        "remote",
+    ]
+    assert all(is_look(f"git {what}") for what in git)
+    assert not any(is_look(f"git {what}") for what in ("remote add a b", "tag v1", "push"))
     assert all(
         map(is_look, ["ps aux | grep deploy", "kubectl -n web get pods", "for f in a b; do cat $f; done"])
     )

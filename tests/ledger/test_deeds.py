@@ -284,6 +284,26 @@ def test_what_a_script_left_running_ends_with_the_wait_for_it() -> None:
     assert talk.entries("running") == []
 
 
+def test_a_look_at_a_command_that_goes_on_itself_ends_with_the_wait_for_it() -> None:
+    talk = Talk().calls("exec", 'text(JSON.stringify(await tools.exec_command({cmd: "make test"})))')
+    talk.gets('Script completed\nWall time 1 seconds\nOutput:\n\n{"session_id":7,"output":""}')
+    talk.calls("exec", "text(JSON.stringify(await tools.write_stdin({session_id: 7, chars: ''})))")
+    talk.gets("Script running with cell ID 37\nWall time 11.0 seconds\nOutput:\n")
+    assert [e.text for e in talk.entries("command")] == ["`make test`"]
+
+    talk.calls("wait", {"cell_id": "37"})
+    talk.gets('Script completed\nWall time 1 seconds\nOutput:\n\n{"exit_code":0,"output":"41 passed"}')
+    assert [e.text for e in talk.entries("command")] == ["`make test` — ok: 41 passed"]
+    assert talk.entries("running") == []
+
+
+def test_errors_that_a_compiler_prints_into_a_pipe_are_a_failure() -> None:
+    printed = "src/app.tsx(891,3): error TS2769: No overload matches this call."
+    talk = Talk().runs("npx tsc --noEmit 2>&1 | head -80", printed)
+    assert [e.text for e in talk.entries("command")] == ["`npx tsc --noEmit` — failed"]
+    assert [e.text for e in talk.entries("error")] == [f"npx tsc --noEmit: {printed}"]
+
+
 def test_a_notice_says_how_a_command_in_the_background_ended() -> None:
     talk = Talk().runs(
         "make bench", "Command running in background with ID: b3we. Output is in /tmp/b3we.output"

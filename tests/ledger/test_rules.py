@@ -498,3 +498,51 @@ def test_of_an_earlier_summary_what_it_quotes_may_forbid_and_allow_nothing() -> 
     ]
     told = rules_section(found, budget=900, counter=Estimator(), heading=redact("Rules"))
     assert "[m1, as an earlier summary quotes it]" in told
+
+
+REPORT = """Please turn these findings into issues first.
+
+# Review of the store
+**Date:** 2026-08-16
+## How to read this
+Each finding has what is claimed and what is true. Do not take my word for any of it.
+## A1. `latencies` is never written
+No production code path ever appends to it, so the distance is always exactly zero. That file never executes. Do not cite it as a gate.
+The doc claims that `QUORUM` is defined elsewhere and never imported here. Detect support independently for each side.
+"""
+
+
+def test_a_report_that_somebody_hands_on_has_no_rules_but_those_that_order_how_to_work() -> None:
+    assert Talk().user(REPORT).entries("rule") == []
+    ordered = f"{REPORT}\n## Rules\n- Keep each issue short.\n\n## Before you start\nNever push to main without my approval."
+    assert [entry.text for entry in Talk().user(ordered).entries("rule")] == [
+        "Keep each issue short.",
+        "Never push to main without my approval.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Rationale: four releases drifted because nothing was ever registered without approval.",
+        "The last look back found that items were discussed but never registered in the plan.",
+        'The rate is not available, cannot report on it." src="https://img.example.com/a.svg">',
+    ],
+)
+def test_what_explains_or_was_pasted_is_no_rule(sentence: str) -> None:
+    assert not is_rule(sentence)
+    assert not is_rule(sentence, strict=True)
+
+
+def test_a_rule_ends_where_the_part_of_the_order_ends_that_it_stands_in() -> None:
+    talk = Talk().user(
+        "<task>Review the diff. Do not modify files.</task>\n<grounding_rules>Never report style.</grounding_rules>"
+    )
+    assert [entry.text for entry in talk.entries("rule")] == ["Do not modify files.", "Never report style."]
+
+
+def test_what_an_event_of_the_program_demands_is_an_order_of_it() -> None:
+    talk = Talk().user("Mend the parser.").agent("Done.")
+    talk.user("<ci-monitor-event>PR #7 has a new comment. Please address it.</ci-monitor-event>")
+    last = talk.entries("request")[-1]
+    assert (last.text, last.where) == ("PR #7 has a new comment. Please address it.", "lead")

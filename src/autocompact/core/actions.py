@@ -106,7 +106,9 @@ _QUOTED = LazyPattern(
 _IN_PLACE = LazyPattern(r"(?<!\S)(?:-[Ernsuz]*i|--in-place)")
 _ARGUMENT = LazyPattern(r"(?<!\S)['\"]?([\w~./@+-]*[\w@+-]/?[\w.@+-]*)['\"]?(?!\S)")
 _LOOKS_LIKE_FILE = LazyPattern(r".*[\w-](?:\.[A-Za-z]\w{0,5}|/[\w.-]+)\Z|[A-Z]\w+file\Z")
-_SUBSTITUTES = LazyPattern(r"[sy]/")
+_SUBSTITUTES = LazyPattern(r"[sy]/|/[^/\s]+/(?:I?[pdq]|!d)\Z")
+"""A step of sed, which may look like a path."""
+
 LONGEST_PATH = 300
 
 

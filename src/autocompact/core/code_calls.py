@@ -268,23 +268,29 @@ _HEAD = LazyPattern(
 
 def _printed(output: str) -> Iterator[tuple[int | None, str]]:
     """Exit code, None where it is not known, and words of each thing that a script printed."""
-    lines = output.split("\n")
-    if not all(line.startswith("{") and line.endswith("}") for line in lines if line.strip()):
-        yield None, output
-        return
-    for line in filter(str.strip, lines):
-        yield _of_line(line)
+    plain: list[str] = []
+    for line in output.split("\n"):
+        found = _of_line(line) if line.startswith("{") and line.endswith("}") else None
+        if found is None:
+            plain.append(line)
+            continue
+        if plain:
+            yield None, "\n".join(plain)
+            plain = []
+        yield found
+    if plain:
+        yield None, "\n".join(plain)
 
 
-def _of_line(line: str) -> tuple[int | None, str]:
+def _of_line(line: str) -> tuple[int | None, str] | None:
+    """What a line of JSON tells of a call; None where it tells of none."""
     try:
-        found = cast("object", json.loads(line))
+        fields = cast("Mapping[str, object]", json.loads(line))
     except ValueError:
-        return None, line
-    fields = cast("Mapping[str, object]", found)
+        return None
     code, words, session = (fields.get(name) for name in ("exit_code", "output", "session_id"))
     if not isinstance(words, str):
-        return None, line if fields else ""  # of a patch there is nothing to say
+        return None if fields else (None, "")  # of a patch there is nothing to say
     if type(code) is int:
         return code, words
     return None, f"{_RUNNING}{session}\n{words}" if session is not None else words

@@ -31,16 +31,22 @@ _LONG = LazyPattern(
     r"^On branch (?P<branch>\S{1,100})(?:\nYour branch (?P<how>[^\n.,]{1,120}))?", re.MULTILINE
 )
 _SWITCHED = LazyPattern(r"^Switched to (?:a new )?branch '(?P<branch>[^'\n]{1,100})'", re.MULTILINE)
+_MAKES = LazyPattern(
+    r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+){0,3}(?:checkout|switch)\s+(?:-\S+\s+){0,4}?(?:-[bBcC]|--create|--force-create)\s+"
+    r"(?P<branch>[\w./-]{1,100})"
+)
+"""A branch that a quiet command checks out, too."""
+
 _REQUEST = LazyPattern(
     r"https?://[\w.:-]{3,100}/[\w./-]{3,200}/(?:pull|pulls|pull-requests|merge_requests)/\d{1,9}(?![\w/])"
 )
 _GIT = LazyPattern(r"(?<![\w./-])(?:git|gh|glab|hub)\s")
 _NAMES_BRANCH = LazyPattern(
-    r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|-\S+\s+)*+(?:branch\s+--show-current|rev-parse\s+--abbrev-ref\s+HEAD)\s*(?:\Z|2>|\n)"
+    r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|-\S+\s+){0,20}+(?:branch\s+--show-current|rev-parse\s+--abbrev-ref\s+HEAD)\s*(?:\Z|2>|\n)"
 )
 """At the end of the command: what it printed stands at the end as well."""
 _OPENS = LazyPattern(r"(?<![\w./-])(?:gh|glab|hub)\s+(?:pr|mr|pull-request)\b")
-_STATUS = LazyPattern(r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|-\S+\s+)*+status\b")
+_STATUS = LazyPattern(r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+|-\S+\s+){0,20}+status\b")
 _ENTRY = LazyPattern(r"^(?: ?[MADRCUT]{1,2}|(?P<new>\?\?)) {1,2}(?P<path>\S[^\n]{0,200})$", re.MULTILINE)
 """A line of ``git status --short``; the first one may have lost the blank it begins with."""
 
@@ -59,19 +65,26 @@ def git_state(calls: Iterable[Call]) -> tuple[Redacted, int]:
     for call in calls:
         command = call.action.command
         if call.answered and _GIT.search(command):
-            news = dict(_told(HEREDOC.sub(r"\1\3", command), without_wrappers(call.output).rstrip()))
-            if (title := quiet_commit(command, output=call.output)) and not (
-                call.outcome and call.outcome.failed
-            ):
-                # by its hash where one is shown, as any other commit: the titles stand with the commands
-                hash = _HASH.match(title)
-                news.setdefault(_COMMIT, hash[0] if hash else f"“{title}”")
+            line = HEREDOC.sub(r"\1\3", command)
+            news = dict(_told(line, without_wrappers(call.output).rstrip()))
+            if not (call.outcome and call.outcome.failed):
+                news = dict(_done(line, title=quiet_commit(command, output=call.output))) | news
             if _COMMIT in news:
                 told.pop(_LEFT, None)
             told |= {what: (words, call.seq) for what, words in news.items() if words}
     order = sorted(told.items(), key=lambda item: item[1][1])
     pieces = [f"{what} {words} ({reference(seq)})" for what, (words, seq) in order]
     return Redacted("; ".join(pieces)), order[-1][1][1] if order else 0
+
+
+def _done(command: str, *, title: str) -> Iterable[tuple[str, str]]:
+    """What a command did that may print nothing of it: a quiet commit, and the branch that it made."""
+    if title:
+        # by its hash where one is shown, as any other commit: the titles stand with the commands
+        hash = _HASH.match(title)
+        yield _COMMIT, hash[0] if hash else f"“{title}”"
+    for made in [*_MAKES.finditer(command)][-1:]:
+        yield "status", f"on {made['branch']}"
 
 
 def _told(command: str, output: str) -> Iterable[tuple[str, str]]:

@@ -18,7 +18,8 @@ _LOOKS = LazyPattern(
     r"|(?:sudo )?systemctl (?:status|show|cat|is-\w+|list-\w+)|(?:\w+=\S+ )?kubectl (?:-\S+ \S+ )*(?:get|describe|logs|top|explain)"
     r"|docker (?:ps|logs|images|inspect|stats)|(?:pip|npm|pnpm|yarn) (?:list|ls|show|view|freeze|outdated|why)"
     r"|git (?:-[cC] \S+ |--[\w-]+(?:=\S+)? )*(?:status|diff|log|show|branch|fetch|rev-parse|config(?: --global)?(?: --get)?|cat-file|ls-files|ls-tree"
-    r"|rev-list|worktree list|stash list|blame)|gh (?:pr|issue|run) (?:view|list|diff|checks))(?= |$)"
+    r"|rev-list|worktree list|stash list|blame|ls-remote|check-ignore|check-attr|for-each-ref|show-ref|merge-base|name-rev|describe|shortlog|reflog"
+    r"|remote(?: -v| show \S+| get-url \S+)?(?= *(?:$|[|;&]))|tag(?: -l| --list)?(?= *(?:$|[|;&]))|notes list|symbolic-ref --short)|gh (?:pr|issue|run) (?:view|list|diff|checks))(?= |$)"
 )
 _CHECKS = LazyPattern(
     r"\b(?:test|tests|pytest|jest|vitest|mocha|rspec|phpunit|fmt|format|lint|eslint|ruff|golangci-lint|mypy|pyright|tsc|vet|clippy|check"
@@ -45,7 +46,9 @@ _MOVES = frozenset(
 )
 _WORD = LazyPattern(r"[A-Za-z][\w./-]*")
 _EVERYWHERE = frozenset({"", ".", "..."})
-_RUNNERS = frozenset("uv poetry pipenv python python3 -m npx bunx run exec env time sudo bundle".split())
+_RUNNERS = frozenset(
+    "uv poetry pipenv python python3 -m npx bunx run exec env time sudo bundle mise asdf direnv doppler".split()
+)
 _PATTERN = LazyPattern(
     r"(?P<flag>-k|-run|--grep|--testNamePattern)[ =](?P<quote>['\"]?)(?P<name>[\w/]+)(?P=quote)"
 )
@@ -168,9 +171,9 @@ def _check(line: list[str]) -> Check:
             narrowing.add(word)
         elif before in _NARROWING:
             narrowing.add(f"{before} {word}")
-        elif words and _PLACE.match(word) and not word.startswith("-"):
+        elif words and _PLACE.match(word) and not word.startswith(("-", "+")):
             places.add(word.removeprefix("./"))
-        elif not (word.startswith("-") or _SETTING.match(word) or word in _RUNNERS):
+        elif not (word.startswith(("-", "+")) or _SETTING.match(word) or word in _RUNNERS):
             words.add(word)
         before = word if word != "-m" or before not in ("python", "python3") else ""
     return Check(

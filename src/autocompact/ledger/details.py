@@ -42,6 +42,15 @@ _HIT = LazyPattern(r"(?P<path>[\w./@+-]+\.\w{1,5})[:-]\d+[:-]\s*(?P<text>\S.*)")
 
 _COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|;;)\s*(?P<text>\S.*?)\s*(?:\*/|\"{3})?$")
 _ASKS = LazyPattern(r"[?？][\"'`)*]*$")
+_OF_A_MOMENT = LazyPattern(
+    r"(?:On branch|Your branch (?:is|and)|HEAD (?:is now|detached)|Switched to|Last commit\b|Current branch\b|Already (?:on|up to date)|nothing to commit)\b"
+    r"|[^\n]*\s['\"`]?(?:[\w./-]+ )*(?:--help|-h)\b"
+)
+"""What git says of the checkout, which is so for a moment, and where a program tells of its own use."""
+
+_LINK = LazyPattern(r"\](?:\([^()\s]{1,300}\))")
+"""A link's target, which may be told shortened above."""
+
 _MARK = LazyPattern(r"\A(?:[-*•›>]\s+|\d+[.)]\s+)+")
 
 
@@ -56,7 +65,7 @@ def details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: st
         often: forms of sentences that one above stands for.
     """
     known = set(NAME.findall(told))
-    said = _SPACES.sub(" ", told.replace("’", "'"))
+    said = _LINK.sub("]", _SPACES.sub(" ", told.replace("’", "'")))
     places: set[str] = set()
     lines: dict[str, tuple[int, str]] = {}
     begun: Counted[str] = Counted()
@@ -65,7 +74,7 @@ def details(entries: Iterable[Entry], budget: int, *, counter: Counter, told: st
         if entry.key in known:
             continue
         place, text = _explanation(entry)
-        if not text or text in lines or text.replace("’", "'")[:_SAME] in said:
+        if not text or text in lines or _LINK.sub("]", text.replace("’", "'"))[:_SAME] in said:
             continue
         begins = f"{entry.seq} {' '.join(text.split(maxsplit=2)[:2])}"
         if begun[begins] == _ALIKE or ((like := form(text)) and forms[like] >= LEAST):
@@ -99,7 +108,11 @@ def _explanation(entry: Entry) -> tuple[str, str]:
     about = text == entry.text or entry.key in text
     leads = text.endswith((":", "：")) and len(text.split()) < _LEADS
     whole = about and not leads and _WHOLE.match(text) is not None and not _ASKS.search(text)
-    if not (whole and is_sentence(text)) or 2 * len(OF_A_PROGRAM.findall(text)) > len(NAME.findall(text)):
+    if (
+        not (whole and is_sentence(text))
+        or _OF_A_MOMENT.match(text)
+        or 2 * len(OF_A_PROGRAM.findall(text)) > len(NAME.findall(text))
+    ):
         return "", ""
     return place, _MARK.sub("", text)
 

@@ -25,6 +25,7 @@ from autocompact.core.redacted import filled
 from autocompact.core.redaction import Redacted
 from autocompact.core.terms import terms
 from autocompact.ledger.clipping import clipped
+from autocompact.ledger.commands import is_check
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.passages import LONGEST, LONGEST_ABOUT, Passage, passages, prose, sentences
 from autocompact.ledger.sightings import Spoken, Voice
@@ -366,6 +367,15 @@ _INTENT = 220
 """Characters of an intent at most."""
 
 
+_IN_CODE = LazyPattern(r"`([^`\n]{3,200})`")
+
+
+def _tells_of_a_check(sentence: str) -> bool:
+    """True if a sentence says how a command went ("`make test` timed out"), or what an editor marks: no word on an edit."""
+    ran = (code for code in _IN_CODE.findall(sentence) if " " in code)
+    return "diagnostics" in sentence or any(map(is_check, ran))
+
+
 def intents(spoken: Iterable[Spoken]) -> dict[int, str]:
     """By message, the agent's last sentence in it that names what it is about to do, as an order: "add X to Y"."""
     found: dict[int, str] = {}
@@ -374,7 +384,7 @@ def intents(spoken: Iterable[Spoken]) -> dict[int, str]:
             continue
         for sentence in reversed([*prose(words.text)]):
             announces = _ANNOUNCES.begins(sentence) or _CONSIDERS.begins(sentence)
-            if announces and _LOOKS.found_in(sentence[:90]):
+            if (announces and _LOOKS.found_in(sentence[:90])) or _tells_of_a_check(sentence):
                 continue
             intent = _PROMISE.sub("", sentence, count=1).rstrip(": ")
             if len(intent) > 24 and _CONCRETE.search(intent):

@@ -40,6 +40,7 @@ _FAILED = LazyPattern(
 _ENDS_BADLY = LazyPattern(
     r"^(?:make(?:\[\d{1,4}\])?: \*\*\* |[^\n]{0,40}sh:[^\n]{0,60}\bcommand not found\b|npm (?:ERR!|error) |ERROR:? |error Command failed|FAILURE: |exit status [1-9])"
     r"|(?i:\b(?:task|build|command|job|step|script|compilation|check|tests?) failed\b)"
+    r"|^\S{1,300}?[:(]\d{1,9}[:,]\d{1,9}\)?:? (?:- )?(?:fatal )?error\b"
     r"|^(?:\W{0,4}|Found )[1-9]\d{0,8} (?:errors?|issues?|problems?|failures?|failing)\b(?! \(0 errors\b)|, [1-9]\d{0,8} (?:errors?|failures?)\b",
     re.MULTILINE,
 )

@@ -68,6 +68,13 @@ ENDED, SAID_ANEW = 0.5, 0.7
 _TAG = LazyPattern(r"^[ \t]*<[A-Za-z][\w -]{0,40}>(?![/`])|</[A-Za-z][\w -]{0,40}>", re.MULTILINE)
 """Around a client's instructions; the words before one are a sentence of their own. "results/<run>/<time>" has none."""
 
+_ELEMENT = LazyPattern(
+    r"</?[a-z]{2,20}(?:[_-][a-z]{1,20}){1,4}>|^[ \t]*<(?:task|rules?|instructions?|context|constraints?|goal|role|output|notes?)>"
+    r"|</(?:task|rules?|instructions?|context|constraints?|goal|role|output|notes?)>",
+    re.MULTILINE,
+)
+"""Around parts of an order, as prompts of programs have them."""
+
 _LASTING = LazyPattern(
     r"\b(?:(?:always|never)(?!-\w)|from now on|from here on|going forward|in (?:the )?future|at all times|under no circumstances|no matter what"
     r"|whenever|every ?time|each time|any ?time|as a rule|by default|for the rest of|for all (?:future|further|subsequent)|until i (?:say|tell|ask)"
@@ -93,7 +100,7 @@ _STRONG = LazyPattern(
 )
 _PROHIBITS = LazyPattern(
     r"(?:^|[,;:(—–-]\s*|\b(?:and|but|so|please|also|(?<!i )(?<!we )(?<!they )just|then|(?<!if )(?<!when )(?<!that )(?<!unless )(?<!because )(?<!since )you|we(?! (?:do|never))|agents?)\s+)"
-    r"(?:(?:please\s+)?(?:do not|don't|dont|never)\s+(?![\w-]+ing\b|(?:worry|know|think|mind|forget|hesitate|understand|see|need|have|want|care|get (?:it|me)|feel|believe|remember|recall|be sorry|bother)\b)\w+"
+    r"(?:(?:please\s+)?(?:do not|don't|dont|never)\s+(?![\w-]+ing\b|(?!embed|shred|shed|wed)\w{2,}[^\We]ed\b|(?:worry|know|think|mind|forget|hesitate|understand|see|need|have|want|care|get (?:it|me)|feel|believe|remember|recall|be sorry|bother)\b)\w+"
     r"|(?:must|may|should|shall)\s?(?:not|n't)\s+\w+|(?:are|is)\s?(?:not|n't)\s+(?:allowed|permitted|supposed)|cannot\s+\w+|no\s+(?:more\s+)?(?!(?:\w+ )?(?:errors?|warnings|failures|issues|problems|results|matches|differences|regressions|worries|thanks)\b)\w+(?:ing|s)\b(?! (?:applied|found|needed|required|made|left|reported|detected|available|expected|yet|remain\w*|exists?|were|are)\b)[^.!?]{0,60}$|(?<!and )avoid\s+\w+|refrain from\s+\w+|stay away from|keep (?:your )?hands off|hands off|leave\s+[^.!?]{2,60}\s+(?:alone|untouched|as (?:it|they) (?:is|are)))"
     r"|\b(?:bitte\s+)?(?:nicht|kein\w*)\b[^.!?\n]{0,60}\b(?:\w+en)\b(?=[.!]|$)|\b(?:darfst|dürfen|darf|sollst|soll|sollen)\s+(?:\w+\s+){0,6}(?:nicht|nie|kein\w*)\b|\blass\w*\s+[^.!?]{2,50}\s+(?:in ruhe|unverändert|weg)\b"
     r"|(?:^|[,;:.!(—–-]\s*(?:(?:et|mais|puis|surtout)\s+)?|\b(?:surtout|veuillez|merci de|prière de|demande de|de façon à|afin de)\s+)"
@@ -178,6 +185,12 @@ _OF_AN_AGENT = LazyPattern(
 )
 """Begins what is told of an agent's work: "the agent never opened the file"."""
 
+_REASON = LazyPattern(
+    r"(?:rationale|reason(?:ing)?|why|background|motivation|begründung|grund|hintergrund|raison|pourquoi|razón|motivo|contexto|motivazione|perché|причина|理由|原因|背景|이유|배경) ?[:：]",
+    re.IGNORECASE,
+)
+"""Begins what explains a rule: it holds for nothing by itself."""
+
 _NOT_A_RULE = LazyPattern(
     r"^(?:i|we|it|this|that|there|they|he|she|what|why|how|when|where|who|is|are|was|were|did|does|do you|do we|can you|could you|would you|will you|have you|has|hmm+|yes|no|nope|thanks|thank you)\b(?!.*\b(?:must|prefer|want you|never|always|need you to|convention|only use|should|without|approval|permission|deadline|due)\b)",
     re.IGNORECASE,
@@ -210,6 +223,10 @@ _LIST_OF_WORK = LazyPattern(
 LONG_LIST, MOSTLY = 12, 0.7
 """Items of all lists of a message from which on they describe a task, unless their heading, or the form of so many of them,
 says that they are rules."""
+
+_TITLE = LazyPattern(r"^ {0,3}#{1,4}[ \t]+\S", re.MULTILINE)
+_DOCUMENT = 3
+"""Titles from which on a message is a document: a report, a plan or comments that somebody hands on."""
 
 _OF_WORK = LazyPattern(
     r"\b(?:push|commit|merge|rebase|squash|stash|amend|deploy|releas|publish|install|upgrad|downgrad|delet|touch|modif|edit|renam|rewrit|refactor|reformat|overwrit|run\b|execut|use\b|using|add\b|introduc|import|mock|skip|disabl|ask\b|tell\b"
@@ -264,7 +281,7 @@ _REPORTS = LazyPattern(
     re.IGNORECASE,
 )
 _PASTED = LazyPattern(
-    r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|^\s*(?:[>$#+]|\d+:)\s|^\.\.\.|— [\d.,%]+ —|^(?i:failed to \w|fatal: |error: )"
+    r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|<\w{1,12} [\w-]{1,20}=|\w=\"https?:|^\s*(?:[>$#+]|\d+:)\s|^\.\.\.|— [\d.,%]+ —|^(?i:failed to \w|fatal: |error: )"
     r"|^(?i:what(?:'s| is| are) (?:this|that|these|those)\b|why (?:is|are|does|do|did)\b|how come\b)"
 )
 """Output of a program, JSON or a row of figures that somebody pasted, the end of something that was cut, or a question without
@@ -358,6 +375,7 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
     found = [*passages(text)]
     quotes = () if strict else handed_over(text)
     is_long = not strict and _is_long_task(found)
+    titled = not strict and len(_TITLE.findall(text)) >= _DOCUMENT
     for passage in found:
         if not strict and _is_labelled(passage):
             yield from _labelled(passage.told)
@@ -369,6 +387,8 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
             said = sentence.strip(' -*#>\t|"')
             told = own_words(said, quotes) if quotes else said
             if len(said) > LONGEST or not told or (of_work and not _limits_work(told)):
+                continue
+            if titled and not listed and not _holds_in_a_document(told):
                 continue
             under = f"{about}: " if about else ""
             stands = is_rule(f"{under}{told}", strict=strict) or (listed and _is_directive(told))
@@ -410,6 +430,12 @@ def _limits_work(item: str) -> bool:
         return True
     lasts = _PROHIBITS.found_in(item) or _STRONG.found_in(item)
     return lasts and _OF_WORK.found_in(item)
+
+
+def _holds_in_a_document(sentence: str) -> bool:
+    """True if a sentence of a document orders, from its first word on, how to work: most of one describes or reports."""
+    orders = _IMPERATIVE.begins(sentence) or _PROHIBITS.begins(sentence) or _SUBJECT.begins(sentence)
+    return (orders and _limits_work(sentence)) or _PREFERS.begins(sentence) or _ASKS_FIRST.begins(sentence)
 
 
 def _with_context(text: str) -> Iterator[tuple[str, str]]:
@@ -492,7 +518,7 @@ def is_rule(sentence: str, *, strict: bool = False) -> bool:
 
 
 def _has_form_of_a_rule(sentence: str, *, strict: bool) -> bool:
-    if _OF_AN_AGENT.begins(sentence):
+    if _OF_AN_AGENT.begins(sentence) or _REASON.begins(sentence):
         return False
     if not _has_no_words(sentence) and _has_words_of_a_rule(sentence, strict=strict):
         return True
@@ -639,7 +665,7 @@ def _orders(words: Said) -> str:
         case "program" | "client":
             return _TAG.sub("\n\n", words.text)
         case _:
-            return spoken(words.text)
+            return _ELEMENT.sub("\n\n", spoken(words.text))
 
 
 def _drop_one(kept: dict[str, _Kept]) -> None:

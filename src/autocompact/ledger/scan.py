@@ -418,7 +418,9 @@ def _call(found: Scan, part: RedactedCall, *, seq: int, place: int) -> Call:
     call = Call(seq=seq, action=interpret(part), id=filled("{}.{}", seq, place))
     found.calls.append(call)
     source = "edit" if call.action.verb in ("edit", "create") else "call"
-    found.sightings.add(Piece(seq=seq, source=source, text=call.action.text, where=call.subject))
+    # of what the agent offers to choose from the answer says what holds
+    text = EMPTY if asks(call.action.name) else call.action.text
+    found.sightings.add(Piece(seq=seq, source=source, text=text, where=call.subject))
     _speak(found, told(call.action), seq=seq, voice="assistant")
     return call
 
@@ -445,8 +447,8 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
         report = _report(found, call, text=text)
         _speak(found, report, seq=said.seq, voice="report")
         started = call.action.verb == "spawn" and not report
-        if started or (edits and not call.is_error and len(text) < _SHORT):
-            text = EMPTY  # that an agent was started, that a file was written: the client's words
+        if started or (edits and len(text) < _SHORT):
+            text = EMPTY  # that an agent was started, that a file was written or was not: the client's words
     if said.text:
         found.said.append(said)
     _notices(found, part.text, seq=said.seq)

@@ -25,7 +25,9 @@ _TASK = LazyPattern(r"<task-id>([^<]{1,100})</task-id>")
 _CODE = LazyPattern(r"<summary>[^<]{0,600}\bexit code (\d{1,4})\b")
 _STATUS = LazyPattern(r"<status>([^<]{1,100})</status>")
 
-_LEAD = LazyPattern(r"\s*<(teammate-message|cross-session-message|hook_prompt)\b[^>]{0,500}>")
+_LEAD = LazyPattern(
+    r"\s*<(teammate-message|cross-session-message|hook_prompt|[a-z]{2,20}(?:-[a-z]{2,20}){0,3}-event)\b[^>]{0,500}>"
+)
 _HOOK = LazyPattern(
     r"\s*(?:(?:Stop|SubagentStop|UserPromptSubmit|PreToolUse|PostToolUse) hook feedback:"
     r"|\[Auditor\] (?=<verification_findings\b)|\[System\] (?=Your \w{1,20} plan has been approved\b))\s*"
