@@ -237,3 +237,12 @@ def test_commands_that_have_labels_are_run_one_after_the_other() -> None:
 def test_a_step_of_sed_is_no_file() -> None:
     line = "ls parts | sed -n '/better-part/p'; sed -n '/a/,/b/p' c.py"
     assert shell_files(redact(line)) == (("c.py", "read"),)
+
+
+def test_the_lines_behind_a_path_are_no_part_of_it() -> None:
+    def path(given: str) -> str:
+        return interpret(redacted_call(call("read", {"path": given}))).files[0][0]
+
+    assert path("src/dispatch.rs:230-316") == "src/dispatch.rs"
+    assert path("app/[id].tsx:7,9-12") == "app/[id].tsx"
+    assert path("C:/a.py") == "C:/a.py"

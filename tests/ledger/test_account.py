@@ -12,7 +12,7 @@ from autocompact.core.messages import Text, ToolCall
 from autocompact.core.redaction import redact
 from autocompact.core.tokens import Estimator
 from autocompact.ledger.account import account
-from autocompact.ledger.entries import Entry, Kind, Ledger
+from autocompact.ledger.entries import FOLLOWS, Entry, Kind, Ledger
 from autocompact.ledger.extraction import extract
 from tests.core.talk import Talk
 
@@ -602,3 +602,40 @@ def test_what_an_edit_that_did_not_match_was_answered_is_no_detail() -> None:
     talk = Talk().user("Mend it.").calls("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"})
     talk.gets("Found 6 occurrences of edits[1] in old_text_part. Each must be unique.", is_error=True)
     assert "old_text_part" not in {entry.key for entry in talk.entries("identifier")}
+
+
+def test_the_account_speaks_the_language_of_the_answers_where_the_one_request_stands_elsewhere() -> None:
+    text = _told(
+        _entry("request", FOLLOWS, key="request 1"),
+        _entry("finding", "プロジェクト名の参照箇所を洗い出し、設定と表示文言を変更しました。", key="f1"),
+    )
+    assert "## 依頼" in text
+
+
+def test_what_a_model_writes_for_its_app_is_not_told() -> None:
+    words = (
+        "The lookup misses the import, because it is keyed by the bare name.\n"
+        '::code-comment{title="[P1] Keep it" file="/srv/a.go" start=7}\n'
+        "<oai-mem-citation><entries>MEMORY.md:3|note=[x]</entries></oai-mem-citation>"
+    )
+    told = " ".join(
+        entry.text for entry in Talk().user("Why?").runs("ls", "a").agent(words).entries("finding")
+    )
+    assert "keyed by the bare name" in told
+    assert "code-comment" not in told
+    assert "MEMORY.md" not in told
+
+
+def test_a_sentence_on_what_stays_is_no_word_on_the_edit() -> None:
+    edit = {"file_path": "src/gen.py", "old_string": "a = 1", "new_string": "a = 2"}
+    talk = (
+        Talk()
+        .user("Mend it.")
+        .add(
+            "assistant",
+            Text(text="The check of `pack_data` was confirmed to be already minimal."),
+            ToolCall(id="c2", name="Edit", arguments=json.dumps(edit)),
+        )
+    )
+    talk.gets("ok", id="c2")
+    assert [entry.text for entry in talk.entries("change")] == ["edited — `a = 1` → `a = 2`"]

@@ -12,6 +12,7 @@ from autocompact.core.messages import Message, ToolCall, ToolResult
 from autocompact.ledger.changes import LARGE, changed_again, definitions, find_changes, without_values
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.scan import scan
+from tests.core.talk import Talk
 
 
 def _changes(
@@ -515,3 +516,22 @@ def test_a_member_that_is_written_twice_is_told_once() -> None:
         _edit("", "class Limits:\n    size: int\n    wait: int\n    size: int = 3\n", path="a.py")
     )
     assert "class Limits {size, wait}" in entry.text
+
+
+def test_a_file_that_was_there_before_it_was_written_is_edited_not_created() -> None:
+    written = {"content": "a = 1"}
+    talk = Talk().calls("Read", {"file_path": "a.py"}).gets("a = 0")
+    talk.calls("Write", {"file_path": "a.py", **written}).gets("ok")
+    talk.calls("Write", {"file_path": "b.py", **written}).gets("The file b.py has been updated successfully.")
+    talk.calls("Write", {"file_path": "c.py", **written}).gets("File created successfully at: c.py")
+    assert [entry.text.split(" ")[0] for entry in talk.entries("change")] == ["edited", "edited", "created"]
+
+
+def test_what_a_document_says_of_code_is_no_definition() -> None:
+    new = "## Changed\n\nThe protocol whose name is {API} is used.\n"
+    talk = (
+        Talk().calls("Edit", {"file_path": "CHANGELOG.md", "old_string": "x", "new_string": new}).gets("ok")
+    )
+    (entry,) = talk.entries("change")
+    assert 'section "Changed"' in entry.text
+    assert "protocol whose" not in entry.text.partition("now")[0]

@@ -58,6 +58,10 @@ def test_a_commit_that_the_agents_program_made_is_told_without_a_branch() -> Non
         ),
         ("git status", "On branch main\nYour branch is based on what is gone.", "status on main, is based on what is gone (m2)"),
         ("git checkout -q -B fix/pump origin/main && git log --oneline -1", "0efd40b a", "status on fix/pump (m2)"),
+        (
+            "git commit -q -F - <<'MSG' 2>&1 | tail -3\nfix(pump): close the valve\n\nIt leaked.\nMSG", "",
+            "last commit “fix(pump): close the valve” (m2)",
+        ),
         ("git switch -c fix", "Exit code 128\nfatal: a branch named 'fix' already exists", ""),
         ("git status --short && cat GUIDE.md", " M a.py\n# Guide\n## Phase 4: Verification", "uncommitted 1 changed (m2)"),
         ("git status -sb", "## No commits yet on main", "status No commits yet on main (m2)"),
@@ -138,3 +142,13 @@ def test_many_flags_take_no_time(flags: str) -> None:
 
 def test_git_called_by_itself_takes_no_time() -> None:
     assert _state(("git -c " * 20_000, "main"))[0] == ""
+
+
+def test_a_push_is_not_the_last_one_once_another_printed_nothing() -> None:
+    pushed = ("git push", "   0efd40b..41249ec  fix/pump -> fix/pump")
+    assert _state(pushed, ("git push --dry-run -q", ""))[0] == "last push 0efd40b..41249ec fix/pump (m2)"
+    assert (
+        _state(pushed, ("git push -q", "Exit code 1\nerror: no"))[0]
+        == "last push 0efd40b..41249ec fix/pump (m2)"
+    )
+    assert _state(pushed, ("git push -q", ""))[0] == ""

@@ -25,6 +25,7 @@ def covers(later: str, earlier: str) -> bool:
         ("cargo +1.90.1 test", "cargo test"),
         ("mise exec -- go vet ./...", "go vet ./..."),
         ("make check --fix", "make check"),
+        ("mise run lint", "golangci-lint run ./store/"),
         ("npm run test", "npm test"),
         ("ruff check .", "ruff check src"),
         ("pytest -k one", "pytest -k one -q"),

@@ -382,3 +382,13 @@ def test_a_script_whose_program_was_not_there_did_not_pass() -> None:
     talk.gets("Script completed\nWall time 0.1 seconds\nOutput:\n\nzsh:1: command not found: hk\n")
     (told,) = [e.text for e in talk.entries("command")]
     assert told.startswith("`hk check` — failed")
+
+
+def test_a_check_that_failed_and_was_made_good_another_way_is_not_told_as_failed() -> None:
+    talk = Talk().runs("pytest -q tests/a.py", "1 failed").runs("pytest tests -x", "9 passed")
+    assert [e.text for e in talk.entries("command")] == ["`pytest tests -x` — ok: 9 passed"]
+
+
+def test_what_a_command_printed_is_told_without_its_colours() -> None:
+    talk = Talk().runs("vp pack", "\x1b[1m\x1b[94mpass:\x1b[39m\x1b[0m Packed all")
+    assert [e.text for e in talk.entries("command")] == ["`vp pack` — ok → pass: Packed all"]

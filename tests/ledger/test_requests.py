@@ -126,3 +126,22 @@ def test_an_order_that_is_nothing_but_a_note_is_no_request() -> None:
     order = "<hook_prompt><system-reminder>The list of tasks is empty.</system-reminder></hook_prompt>"
     log = [text_message(1, "user", "Fix the pump."), text_message(2, "user", order)]
     assert [entry.text for entry in extract(log).entries if entry.kind == "request"] == ["Fix the pump."]
+
+
+def test_a_turn_that_is_blocked_is_not_done() -> None:
+    talk = (
+        Talk()
+        .user("Review the figures.")
+        .runs("ls", "a")
+        .agent(
+            "The review itself is complete and matches.\n\nThe current blocker is mechanical: the file is older."
+        )
+    )
+    talk.user("And now the rest.").runs("ls", "a").agent("Done, no blocker left.")
+    assert [entry.state for entry in talk.entries("request")] == ["", "done"]
+
+
+def test_an_agent_that_yields_its_result_is_through() -> None:
+    talk = Talk().user("Complete the assignment.").agent("All changes are complete and verified.")
+    talk.calls("yield", {"result": {"data": "done"}}).gets("Result submitted.")
+    assert [entry.state for entry in talk.entries("request")] == ["done"]

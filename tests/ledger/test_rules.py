@@ -546,3 +546,26 @@ def test_what_an_event_of_the_program_demands_is_an_order_of_it() -> None:
     talk.user("<ci-monitor-event>PR #7 has a new comment. Please address it.</ci-monitor-event>")
     last = talk.entries("request")[-1]
     assert (last.text, last.where) == ("PR #7 has a new comment. Please address it.", "lead")
+
+
+def test_each_answer_to_the_agent_is_a_rule_by_itself_or_none() -> None:
+    talk = Talk().user("Publish it.").calls("AskUserQuestion", {"questions": [{"question": "How far?"}]})
+    talk.gets(
+        'User has answered your questions: "Which files?"="Those of the release are not tracked",'
+        ' "Which branch?"="Never push to main without asking". You can now continue.'
+    )
+    assert [entry.text for entry in talk.entries("rule")] == [
+        "Which branch? → Never push to main without asking"
+    ]
+
+
+def test_an_item_of_a_task_that_keeps_something_up_is_no_rule() -> None:
+    task = "# Implement a sitemap\n\nRequirements:\n- Serve it at the root.\n- Keep it updated when content is published"
+    assert Talk().user(task).entries("rule") == []
+
+
+def test_marks_of_a_list_that_was_pasted_are_no_wish() -> None:
+    assert (
+        Talk().user("60 Partial ✓ llms.txt × plugin ✓ structured API × server, only some").entries("wish")
+        == []
+    )

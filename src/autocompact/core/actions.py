@@ -56,7 +56,18 @@ _NOTES = frozenset("memory memories note notes remember memorize think thought j
 _ASKS_FOR = frozenset("search query find read list get recall delete remove forget".split())
 """Words in the names of tools that keep what an agent knows, and of those that look it up."""
 
-_ENDINGS = frozenset(["finish", "submit", "attempt_completion", "task_done", "task_complete"])
+_ENDINGS = frozenset(
+    [
+        "finish",
+        "submit",
+        "attempt_completion",
+        "task_done",
+        "task_complete",
+        "yield",
+        "submit_result",
+        "complete_task",
+    ]
+)
 _TOLD = frozenset("notes note explanation rationale conclusion summary result message".split())
 """Arguments by which an agent says something of a step of its plan, or of the end of its work."""
 
@@ -109,6 +120,7 @@ _LOOKS_LIKE_FILE = LazyPattern(r".*[\w-](?:\.[A-Za-z]\w{0,5}|/[\w.-]+)\Z|[A-Z]\w
 _SUBSTITUTES = LazyPattern(r"[sy]/|/[^/\s]+/(?:I?[pdq]|!d)\Z")
 """A step of sed, which may look like a path."""
 
+_PLACE = LazyPattern(r"(?<=[\w)\]]):\d{1,7}(?:-\d{1,7})?(?:,\d{1,7}(?:-\d{1,7})?)*\Z")
 LONGEST_PATH = 300
 
 
@@ -141,7 +153,7 @@ def interpret(call: RedactedCall) -> Action:
     if not arguments:
         inner = code_call(call.arguments) if words & _RUN and "tools." in call.arguments else None
         return interpret(redacted_call(inner)) if inner is not None else _of_text(call, words)
-    path = edited(cut(_first(arguments, PATHS), end=LONGEST_PATH), with_slashes)
+    path = edited(cut(_first(arguments, PATHS), end=LONGEST_PATH), _as_path)
     command = _command(arguments, is_run=not path and bool(words & _RUN))
     verb = _verb(words, arguments, path=path, command=command)
     if verb == "run":
@@ -157,6 +169,11 @@ def interpret(call: RedactedCall) -> Action:
         task=_first(arguments, TASKS),
         arguments=arguments,
     )
+
+
+def _as_path(given: str) -> str:
+    """The file that an argument names, without the lines of it that some tools take behind a colon."""
+    return _PLACE.sub("", with_slashes(given))
 
 
 def with_slashes(path: str) -> str:

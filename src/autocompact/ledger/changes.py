@@ -37,6 +37,13 @@ _HUNK = LazyPattern(r"^@@ -\d", re.MULTILINE)
 _BEFORE = LazyPattern(r"--- (?:\"?a/|/dev/null)")
 """The name of a file before the change, in a diff: no line that was taken out."""
 
+_WRITTEN_OVER = LazyPattern(
+    r"\A\W{0,4}(?:the )?file [^\n]{1,400}? (?:has been updated|was updated|updated successfully|overwritten)|\A(?:successfully )?overw(?:rote|ritten)\b",
+    re.IGNORECASE,
+)
+_FIRST = 600
+"""Characters of the answer to an edit in which a client says what it did."""
+
 _COMMITS = LazyPattern(r"\bgit (?:-\S+ \S+ )?commit\b")
 _RESTORES = LazyPattern(r"\bgit (?:checkout|restore) (?:(?:--\S*|-\w|HEAD) )*(?P<paths>[^\n;&|<>]+)")
 _DEFINES = LazyPattern(
@@ -175,12 +182,14 @@ def find_changes(
     """
     files: dict[Redacted, _File] = {}
     tried: dict[Redacted, _File] = {}
+    there: set[Redacted] = set()
     for call in calls:
         if call.is_error:
             tried |= {same.get(path, path): _tried(call, hunks) for path, _, hunks in edits_of(call.action)}
             continue
         _follow_git(files, call.action.command)
         _follow_agents(files, call)
+        there |= {same.get(path, path) for path, effect in call.action.files if effect == "read"}
         for path, effect, hunks in edits_of(call.action):
             path = same.get(path, path)
             # the agent tried again, and this is what came of it
@@ -188,7 +197,7 @@ def find_changes(
             # out and in again: files stand in the order of their last change
             file = files.pop(path, None) or _File()
             files[path] = file
-            file.note(effect)
+            file.note(_known(effect, was_there=path in there, output=call.output))
             file.seqs.append(call.seq)
             sentence = said.get(call.seq, "")
             if sentence and sentence not in file.said:
@@ -201,6 +210,12 @@ def find_changes(
             # the file is not so now, although the gist is worded as if it were
             file.tried = f"not applied {reference(attempt.seqs[0])} {gist.replace('now `', 'with `', 1)}"
     return [_entry(path, file, words=words) for path, file in files.items()]
+
+
+def _known(effect: Effect, *, was_there: bool, output: str) -> Effect:
+    """The effect of a call that writes a whole file: one that was read before, or is said to be written over, was there."""
+    was_there = was_there or _WRITTEN_OVER.search(output, 0, _FIRST) is not None
+    return "edited" if effect == "created" and was_there else effect
 
 
 def _tried(call: Call, hunks: list[tuple[str | None, str]]) -> _File:
@@ -395,7 +410,7 @@ def _defined(path: str, lines: Iterable[str]) -> list[str]:
     """The names that the lines define, each once; a title only in a document."""
     titles = path.endswith(DOCUMENTS)
     names = dict.fromkeys(definitions("\n".join(lines)))
-    told = [name for name in names if titles or not name.startswith("section ")]
+    told = [name for name in names if titles == name.startswith("section ")]
     # which module a file is says its path
     return [name for name in told if not name.startswith("module ")] or told
 

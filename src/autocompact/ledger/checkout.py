@@ -56,7 +56,10 @@ _LOOKED_AT = 4_000
 _NAMED = 3
 """New files that are told by their names at most: those that changed have a section of their own."""
 
-_COMMIT, _LEFT = "last commit", "uncommitted"
+_COMMIT, _LEFT, _PUSH = "last commit", "uncommitted", "last push"
+_PUSHES = LazyPattern(
+    r"(?<![\w./-])git\s+(?:-[cC]\s+\S+\s+){0,3}push\b(?![^\n;&|]{0,200}(?:--dry-run|--help|--tags|:refs/|\s-n\b))"
+)
 
 
 def git_state(calls: Iterable[Call]) -> tuple[Redacted, int]:
@@ -71,6 +74,8 @@ def git_state(calls: Iterable[Call]) -> tuple[Redacted, int]:
                 news = dict(_done(line, title=quiet_commit(command, output=call.output))) | news
             if _COMMIT in news:
                 told.pop(_LEFT, None)
+            if _PUSHES.search(line) and not (call.outcome and call.outcome.failed):
+                told.pop(_PUSH, None)  # a later one, which may print nothing, took its place
             told |= {what: (words, call.seq) for what, words in news.items() if words}
     order = sorted(told.items(), key=lambda item: item[1][1])
     pieces = [f"{what} {words} ({reference(seq)})" for what, (words, seq) in order]
@@ -94,7 +99,7 @@ def _told(command: str, output: str) -> Iterable[tuple[str, str]]:
         yield _COMMIT, commit["alone"] or f"{commit['hash']} on {commit['branch']}"
     for push in [*_PUSHED.finditer(output)][-1:] if "push" in command else ():
         way = push["to"] if push["from"] == push["to"] else f"{push['from']} -> {push['to']}"
-        yield "last push", f"{push['range'] or 'new branch'} {way}"
+        yield _PUSH, f"{push['range'] or 'new branch'} {way}"
     if _OPENS.search(command) and (request := _REQUEST.search(output)):
         yield "pull request", request[0]
     yield from _status(command, output)

@@ -101,6 +101,13 @@ def short(command: str) -> str:
     return command if len(command) <= LONGEST else command[: LONGEST - 1] + "…"
 
 
+_LINTERS = frozenset("ruff eslint clippy flake8 pylint rubocop biome oxlint shellcheck stylelint".split())
+
+
+def _is_lint(words: frozenset[str]) -> bool:
+    return bool(words & _LINTERS) or any("lint" in word for word in words)
+
+
 class Check(Struct, frozen=True, kw_only=True):
     """A check, taken apart, so that two runs of it can be compared whatever their flags and runners.
 
@@ -120,6 +127,10 @@ class Check(Struct, frozen=True, kw_only=True):
         """Whether it looked at all that ``other`` looked at, or does the same step; what is committed was added."""
         if other.step and (self.step == other.step or (self.step, other.step) == ("git commit", "git add")):
             return True
+        if any(word.partition(":")[0] == "lint" for word in self.words) and not (
+            self.places or self.narrowing
+        ):
+            return _is_lint(other.words)  # "make lint" looks at all there is
         mine = self.places | (self.words - other.words)
         everything = not mine or (bool(other.places) and all(_is_in(place, mine) for place in other.places))
         return everything and all(_is_wider(one, other.narrowing) for one in self.narrowing)

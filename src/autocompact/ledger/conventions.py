@@ -416,3 +416,44 @@ def is_of_a_product(sentence: str) -> bool:
     if sentence.isascii() and (words := _words(sentence)).isdisjoint(_PRODUCT_CUES) and _is_english(words):
         return False
     return _PRODUCT.found_in(sentence)
+
+
+_ELEMENT = LazyPattern(
+    r"</?[a-z]{2,20}(?:[_-][a-z]{1,20}){1,4}>|^[ \t]*<(?:task|rules?|instructions?|context|constraints?|goal|role|output|notes?)>"
+    r"|</(?:task|rules?|instructions?|context|constraints?|goal|role|output|notes?)>",
+    re.MULTILINE,
+)
+"""Around parts of an order, as prompts of programs have them."""
+
+_REASON = LazyPattern(
+    r"(?:rationale|reason(?:ing)?|why|background|motivation|begründung|grund|hintergrund|raison|pourquoi|razón|motivo|contexto|motivazione|perché|причина|理由|原因|背景|이유|배경) ?[:：]",
+    re.IGNORECASE,
+)
+"""Begins what explains a rule: it holds for nothing by itself."""
+
+_TITLE = LazyPattern(r"^ {0,3}#{1,4}[ \t]+\S", re.MULTILINE)
+_DOCUMENT = 3
+"""Titles from which on a message is a document: a report, a plan or comments that somebody hands on."""
+
+_KEEPS = LazyPattern(r"keep it\b", re.IGNORECASE)
+"""Begins an item of a task: it is what the item before is about, not how to answer."""
+
+
+def in_parts(order: str) -> str:
+    """``order`` with a break for each tag around a part of it."""
+    return _ELEMENT.sub("\n\n", order)
+
+
+def is_document(text: str) -> bool:
+    """True if ``text`` has so many titles that it is a document."""
+    return len(_TITLE.findall(text)) >= _DOCUMENT
+
+
+def explains(sentence: str) -> bool:
+    """True if a sentence says why a rule is one: it holds for nothing by itself."""
+    return _REASON.begins(sentence)
+
+
+def keeps_it(item: str) -> bool:
+    """True if an item of a task says how "it" is to stay: what the item before is about, not how to answer."""
+    return _KEEPS.begins(item)

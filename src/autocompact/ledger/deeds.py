@@ -35,6 +35,7 @@ from autocompact.ledger.wrapping import goes_on, launched, runs_on, unnumbered
 _NAME_OF = LazyPattern(
     r"^(?:class|interface|struct|enum|trait|type|module|namespace|object|record|protocol|impl) |\(\)$"
 )
+_COLOURS = LazyPattern(r"\x1b?\[(?:\d{1,3}(?:;\d{1,3}){0,4})?[mK]")
 _ENDED = LazyPattern(
     r"<status>(?:completed|failed|killed|stopped)</status>|exited with code|completed with exit code|with exit code"
     r"|\b(?:killed|terminated|stopped|has finished|completed successfully)\b",
@@ -152,7 +153,7 @@ def without_printed(command: str) -> str:
 
 def _ends_with(output: str) -> str:
     """The last lines that a command printed."""
-    output = unnumbered(without_wrappers(output[-_LINES * _LONGEST_LINE :]))
+    output = _COLOURS.sub("", unnumbered(without_wrappers(output[-_LINES * _LONGEST_LINE :])))
     lines = [" ".join(line.split())[:_LINE] for line in output.split("\n") if any(map(str.isalnum, line))]
     return clipped(" / ".join(lines[-_LINES:]), _END, end=True)
 
@@ -173,7 +174,8 @@ def find_commands(
         words: of the conversation's language.
         errors: the open ones (`autocompact.ledger.failures`): what these say went wrong is not said again.
     """
-    told = {error.key.removeprefix("error ") for error in errors if error.need >= ERROR_TOLD}
+    failing = {error.key.removeprefix("error "): error.need for error in errors}
+    told = {command for command, need in failing.items() if need >= ERROR_TOLD}
     runs: dict[Redacted, _Run] = {}
     commits: dict[Redacted, int] = {}
     for call in calls:
@@ -197,6 +199,8 @@ def find_commands(
             with_error=run.command not in told,
         )
         for run in runs.values()
+        # of a failure that something later made good nobody needs to know
+        if run.command in failing or not (run.outcome.failed and is_check(run.command))
     ]
     return [*found, _commits(commits, words=words)] if commits else found
 

@@ -367,13 +367,19 @@ _INTENT = 220
 """Characters of an intent at most."""
 
 
+_LEFT_ALONE = LazyPattern(
+    r"\b(?:already (?:\w+ly )?\w+|skip(?:ped|ping)|(?:left|leave|stays?) (?:as is|unchanged|alone))\b",
+    re.IGNORECASE,
+)
+"""Of what needs no edit."""
+
 _IN_CODE = LazyPattern(r"`([^`\n]{3,200})`")
 
 
 def _tells_of_a_check(sentence: str) -> bool:
     """True if a sentence says how a command went ("`make test` timed out"), or what an editor marks: no word on an edit."""
     ran = (code for code in _IN_CODE.findall(sentence) if " " in code)
-    return "diagnostics" in sentence or any(map(is_check, ran))
+    return "diagnostics" in sentence or _LEFT_ALONE.found_in(sentence) or any(map(is_check, ran))
 
 
 def intents(spoken: Iterable[Spoken]) -> dict[int, str]:

@@ -83,6 +83,10 @@ _LEAVES_OPEN = LazyPattern(
     r"|remaining\b(?!\W{0,4}(?:none|nothing))|couldn't|could not|unable|blocked|soll ich|möchtest du|noch nicht|voulez-vous|¿)",
     re.IGNORECASE,
 )
+_BLOCKED = LazyPattern(
+    r"(?<!no )(?<!non-)(?<!without )\bblocker\b(?! (?:is |was )?(?:fixed|resolved|removed|gone|cleared))",
+    re.IGNORECASE,
+)
 _LISTS_OPEN = LazyPattern(
     r"^[ \t>*_#-]{0,8}(?:(?:still |left )?open(?: (?:points?|items?|questions?|issues?|tasks?))?|to ?-?do|remaining(?: \w+)?|pending|not (?:yet )?done"
     r"|missing|unfinished|what(?:'s| is) left|(?:noch )?offen(?:e punkte)?|ausstehend|fehlt noch|reste(?: à faire)?|en attente|pendientes?|falta"
@@ -132,7 +136,11 @@ def finishes(reply: str) -> bool:
     """Whether a reply that ends a turn says that its task is done, and leaves nothing open."""
     beginning, last = reply[:OPENING], reply[-600:]
     # a short reply is its beginning and its end
-    if _LEAVES_OPEN.found_in(last) or any(map(_LISTS_OPEN.found_in, {beginning, reply[-OPENING:]})):
+    if (
+        _LEAVES_OPEN.found_in(last)
+        or _BLOCKED.search(beginning)
+        or any(map(_LISTS_OPEN.found_in, {beginning, reply[-OPENING:]}))
+    ):
         return False
     return any(map(_COMPLETES.found_in, {last, beginning}))
 

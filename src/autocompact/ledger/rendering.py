@@ -72,7 +72,12 @@ def _place(entry: Entry) -> tuple[int, str]:
 
 def language_of(entries: Iterable[Entry]) -> str:
     """The language of the user's requests among ``entries``."""
-    return detect(entry.text for entry in entries if entry.kind == "request")
+    entries = [*entries]
+    asked = [
+        entry.text for entry in entries if entry.kind == "request" and entry.text not in (POINTER, FOLLOWS)
+    ]
+    # of requests that stand elsewhere the answers tell
+    return detect(asked or (entry.text for entry in entries if entry.kind == "finding"))
 
 
 def _requests(entries: Sequence[Entry], words: Mapping[str, str]) -> list[str]:

@@ -30,9 +30,13 @@ from autocompact.ledger.conventions import (
     allows_again,
     asks_for_good,
     clauses,
+    explains,
     forbids,
     handed_over,
+    in_parts,
+    is_document,
     is_of_a_product,
+    keeps_it,
     outright,
     own_words,
     replaced,
@@ -67,13 +71,6 @@ ENDED, SAID_ANEW = 0.5, 0.7
 
 _TAG = LazyPattern(r"^[ \t]*<[A-Za-z][\w -]{0,40}>(?![/`])|</[A-Za-z][\w -]{0,40}>", re.MULTILINE)
 """Around a client's instructions; the words before one are a sentence of their own. "results/<run>/<time>" has none."""
-
-_ELEMENT = LazyPattern(
-    r"</?[a-z]{2,20}(?:[_-][a-z]{1,20}){1,4}>|^[ \t]*<(?:task|rules?|instructions?|context|constraints?|goal|role|output|notes?)>"
-    r"|</(?:task|rules?|instructions?|context|constraints?|goal|role|output|notes?)>",
-    re.MULTILINE,
-)
-"""Around parts of an order, as prompts of programs have them."""
 
 _LASTING = LazyPattern(
     r"\b(?:(?:always|never)(?!-\w)|from now on|from here on|going forward|in (?:the )?future|at all times|under no circumstances|no matter what"
@@ -185,12 +182,6 @@ _OF_AN_AGENT = LazyPattern(
 )
 """Begins what is told of an agent's work: "the agent never opened the file"."""
 
-_REASON = LazyPattern(
-    r"(?:rationale|reason(?:ing)?|why|background|motivation|begründung|grund|hintergrund|raison|pourquoi|razón|motivo|contexto|motivazione|perché|причина|理由|原因|背景|이유|배경) ?[:：]",
-    re.IGNORECASE,
-)
-"""Begins what explains a rule: it holds for nothing by itself."""
-
 _NOT_A_RULE = LazyPattern(
     r"^(?:i|we|it|this|that|there|they|he|she|what|why|how|when|where|who|is|are|was|were|did|does|do you|do we|can you|could you|would you|will you|have you|has|hmm+|yes|no|nope|thanks|thank you)\b(?!.*\b(?:must|prefer|want you|never|always|need you to|convention|only use|should|without|approval|permission|deadline|due)\b)",
     re.IGNORECASE,
@@ -223,10 +214,6 @@ _LIST_OF_WORK = LazyPattern(
 LONG_LIST, MOSTLY = 12, 0.7
 """Items of all lists of a message from which on they describe a task, unless their heading, or the form of so many of them,
 says that they are rules."""
-
-_TITLE = LazyPattern(r"^ {0,3}#{1,4}[ \t]+\S", re.MULTILINE)
-_DOCUMENT = 3
-"""Titles from which on a message is a document: a report, a plan or comments that somebody hands on."""
 
 _OF_WORK = LazyPattern(
     r"\b(?:push|commit|merge|rebase|squash|stash|amend|deploy|releas|publish|install|upgrad|downgrad|delet|touch|modif|edit|renam|rewrit|refactor|reformat|overwrit|run\b|execut|use\b|using|add\b|introduc|import|mock|skip|disabl|ask\b|tell\b"
@@ -281,7 +268,7 @@ _REPORTS = LazyPattern(
     re.IGNORECASE,
 )
 _PASTED = LazyPattern(
-    r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|<\w{1,12} [\w-]{1,20}=|\w=\"https?:|^\s*(?:[>$#+]|\d+:)\s|^\.\.\.|— [\d.,%]+ —|^(?i:failed to \w|fatal: |error: )"
+    r"\\[nt]|\"\s*[:}\],]|[{\[]\s*\"|[✓✔✗✘][^\n]{1,200}[✓✔✗✘×]|<\w{1,12} [\w-]{1,20}=|\w=\"https?:|^\s*(?:[>$#+]|\d+:)\s|^\.\.\.|— [\d.,%]+ —|^(?i:failed to \w|fatal: |error: )"
     r"|^(?i:what(?:'s| is| are) (?:this|that|these|those)\b|why (?:is|are|does|do|did)\b|how come\b)"
 )
 """Output of a program, JSON or a row of figures that somebody pasted, the end of something that was cut, or a question without
@@ -335,7 +322,6 @@ _MODAL = frozenset(
     )
 )
 
-
 _USING = frozenset(
     terms(
         "use using add adding write writing put include have make new more reply replies answer answers verwende verwenden benutze benutzen nutze utilise utiliser uses usa usar"
@@ -375,7 +361,7 @@ def rules_in(text: str, *, strict: bool = False) -> Iterator[Rule]:
     found = [*passages(text)]
     quotes = () if strict else handed_over(text)
     is_long = not strict and _is_long_task(found)
-    titled = not strict and len(_TITLE.findall(text)) >= _DOCUMENT
+    titled = not strict and is_document(text)
     for passage in found:
         if not strict and _is_labelled(passage):
             yield from _labelled(passage.told)
@@ -426,7 +412,7 @@ def _describes_work(passage: Passage, *, is_long: bool) -> bool:
 
 def _limits_work(item: str) -> bool:
     """True if an item of a task says how, or how not, whoever does it has to work from now on."""
-    if _ASKS_FIRST.found_in(item) or _PREFERS.found_in(item):
+    if _ASKS_FIRST.found_in(item) or (_PREFERS.found_in(item) and not keeps_it(item)):
         return True
     lasts = _PROHIBITS.found_in(item) or _STRONG.found_in(item)
     return lasts and _OF_WORK.found_in(item)
@@ -518,7 +504,7 @@ def is_rule(sentence: str, *, strict: bool = False) -> bool:
 
 
 def _has_form_of_a_rule(sentence: str, *, strict: bool) -> bool:
-    if _OF_AN_AGENT.begins(sentence) or _REASON.begins(sentence):
+    if _OF_AN_AGENT.begins(sentence) or explains(sentence):
         return False
     if not _has_no_words(sentence) and _has_words_of_a_rule(sentence, strict=strict):
         return True
@@ -664,8 +650,10 @@ def _orders(words: Said) -> str:
             return ""
         case "program" | "client":
             return _TAG.sub("\n\n", words.text)
+        case "reply":
+            return words.text.replace("\n", "\n\n")  # each answer by itself
         case _:
-            return _ELEMENT.sub("\n\n", spoken(words.text))
+            return in_parts(spoken(words.text))
 
 
 def _drop_one(kept: dict[str, _Kept]) -> None:
