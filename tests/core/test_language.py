@@ -31,3 +31,10 @@ def test_the_language_is_detected(text: str, language: str) -> None:
 def test_every_language_has_every_word() -> None:
     assert len({frozenset(words) for words in WORDS.values()}) == 1
     assert all(word for words in WORDS.values() for word in words.values())
+
+
+def test_a_log_that_was_pasted_is_in_no_language() -> None:
+    log = '{\n  "level": "info", "que": "de", "uma": "para"\n}\nbody=client_id%3Dx%26redirect_uri&que=para&uma=com'
+    assert detect([f"同意画面がうまく動かない。\n\nログ\n{log}"]) == "ja"
+    # where there is nothing else it tells
+    assert detect(['{"de": "que", "no": "es", "el": "para"}']) == "es"

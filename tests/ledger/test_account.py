@@ -610,6 +610,7 @@ def test_the_account_speaks_the_language_of_the_answers_where_the_one_request_st
         _entry("finding", "プロジェクト名の参照箇所を洗い出し、設定と表示文言を変更しました。", key="f1"),
     )
     assert "## 依頼" in text
+    assert "## Requests" not in text
 
 
 def test_what_a_model_writes_for_its_app_is_not_told() -> None:

@@ -569,3 +569,18 @@ def test_marks_of_a_list_that_was_pasted_are_no_wish() -> None:
         Talk().user("60 Partial ✓ llms.txt × plugin ✓ structured API × server, only some").entries("wish")
         == []
     )
+
+
+def test_a_plan_that_is_handed_on_says_nothing_of_later_work() -> None:
+    plan = (
+        "Implement the following plan:\n\n# Tests of the tool\n## Context\nThe tests exist.\n## Decisions\n"
+        "- Skip if the tool is missing — tests skip (not fail), protocol tests always run\n"
+    )
+    assert Talk().user(plan).entries("rule") == []
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Like for each step there should be a check mark listed.", "no just add entire name."]
+)
+def test_what_the_outcome_is_to_show_is_no_rule(sentence: str) -> None:
+    assert not is_rule(sentence)

@@ -167,6 +167,10 @@ _OTHERS: dict[str, frozenset[str]] = {
 }
 """Languages that `WORDS` has not: they are told in English, not in the one that has a few of their words."""
 
+_DATA = LazyPattern(
+    r"```.*?(?:```|\Z)|https?://\S+|^[^\n]{0,200}?[\w\"']\"?\s?[:=]\s?[\"'{\[][^\n]*$|^[ \t]*[{}\[\]\"'][^\n]*$|(?<!\S)\S{0,300}?[=&%\\]\S*",
+    re.MULTILINE | re.DOTALL,
+)
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 20_000
 
@@ -262,7 +266,10 @@ def detect(texts: Iterable[str]) -> str:
     letters is written in it; among Latin languages the most frequent words do, each counted once (a session says
     one thing over and over), and a single word tells nothing. None of the words is an English one as well.
     """
-    sample = " ".join(texts)[:_SAMPLE]
+    whole = " ".join(texts)[:_SAMPLE]
+    # a log or an address that somebody pasted is in no language; where there is nothing else it is all there is
+    sample = _DATA.sub(" ", whole) if _DATA.search(whole) else whole
+    sample = sample if _WORD.search(sample) else whole
     words = _WORD.findall(sample.lower())
     letters = sum(map(len, words))
     for language, script in () if sample.isascii() else _SCRIPTS:

@@ -396,7 +396,9 @@ def _requests(kinds: Mapping[Kind, list[Entry]], budget: int, *, counter: Counte
     kept = shortened_requests(kinds.get("request", []), budget, counter=counter)
     if _is_chat(kinds) and all(entry.text == POINTER for entry in kept):
         return ""  # what was said says more, and has references of its own
-    return render(kept).partition("\n")[2]
+    # of requests that all stand elsewhere, what was found tells the language
+    language = language_of([*kinds.get("request", ()), *kinds.get("finding", ())])
+    return render(kept, language=language).partition("\n")[2]
 
 
 def _pointers(requests: Iterable[Entry]) -> str:

@@ -63,7 +63,7 @@ _ANYWHERE = LazyPattern(
 """What is enough in any place of a sentence."""
 
 _ENDS = LazyPattern(
-    r"(?:^|[,;:—–-]\s*|\b(?:so|and|but|also) )(?:no|zero) (?!one\b|body|other|concerns?|questions?|doubts?|regrets?|complaints?|side effects|problem|worries|idea|need|thanks|way|rush|fixes|errors?|warnings|failures|issues|changes|luck|clue|hurry|matter|results|diff)[a-z](?:(?!\b(?:was|were|is|are|has|have|had|got|gets?|found|triggered|appear\w*|happen\w*|seem\w*|show\w*|works?|needs?|left|yet|anymore|more)\b)[\w()./ -]){2,50}?(?:,? (?:please|pls|plz|thanks|thx|here|outside [\w ]+|statements?|in the future))?[.!]*$"
+    r"(?:^|[,;:—–-]\s*|\b(?:so|and|but|also) )(?:no|zero) (?!(?:just|let|use|add|make|put|go|do|we|it|you|i|that|this)\b|one\b|body|other|concerns?|questions?|doubts?|regrets?|complaints?|side effects|problem|worries|idea|need|thanks|way|rush|fixes|errors?|warnings|failures|issues|changes|luck|clue|hurry|matter|results|diff)[a-z](?:(?!\b(?:was|were|is|are|has|have|had|got|gets?|found|triggered|appear\w*|happen\w*|seem\w*|show\w*|works?|needs?|left|yet|anymore|more)\b)[\w()./ -]){2,50}?(?:,? (?:please|pls|plz|thanks|thx|here|outside [\w ]+|statements?|in the future))?[.!]*$"
     r"|(?:^|, )no [\w ]{2,30}, ever[.!]*$|, (?:not a \w+ more|no exceptions)[.!]*$|(?:^|, )[\w ]{2,25} only(?:,? (?:please|pls|plz|thanks))?[.!]*$|\b(?:is|are) for [\w ]{2,25} only[.!]*$",
     re.IGNORECASE,
 )
@@ -411,12 +411,18 @@ def tells_a_story(sentence: str) -> bool:
 
 def is_of_a_product(sentence: str) -> bool:
     """True if a sentence says what a product is to do or what a program complains of, and nothing of how to work."""
-    if _COMPLAINS.match(sentence) is not None:
+    if _COMPLAINS.match(sentence) is not None or _HAS_TO_BE_THERE.search(sentence) is not None:
         return True
     if sentence.isascii() and (words := _words(sentence)).isdisjoint(_PRODUCT_CUES) and _is_english(words):
         return False
     return _PRODUCT.found_in(sentence)
 
+
+_HAS_TO_BE_THERE = LazyPattern(
+    r"\bthere (?:should|must|has to|needs to) be an? (?!test|review|commit|comment|branch|changelog|docstring)",
+    re.IGNORECASE,
+)
+"""What an outcome is to show: "for each step there should be a check mark"."""
 
 _ELEMENT = LazyPattern(
     r"</?[a-z]{2,20}(?:[_-][a-z]{1,20}){1,4}>|^[ \t]*<(?:task|rules?|instructions?|context|constraints?|goal|role|output|notes?)>"

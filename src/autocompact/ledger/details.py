@@ -43,7 +43,7 @@ _HIT = LazyPattern(r"(?P<path>[\w./@+-]+\.\w{1,5})[:-]\d+[:-]\s*(?P<text>\S.*)")
 _COMMENT = LazyPattern(r"\s*(?://+|#+(?!\[)|/?\*+|--|\"{3}|;;)\s*(?P<text>\S.*?)\s*(?:\*/|\"{3})?$")
 _ASKS = LazyPattern(r"[?？][\"'`)*]*$")
 _OF_A_MOMENT = LazyPattern(
-    r"(?:On branch|Your branch (?:is|and)|HEAD (?:is now|detached)|Switched to|Last commit\b|Current branch\b|Already (?:on|up to date)|nothing to commit)\b"
+    r"(?:On branch|Your branch (?:is|and)|HEAD (?:is now|detached)|Switched to|Last commit\b|Current branch\b|agentId: |Already (?:on|up to date)|nothing to commit)\b"
     r"|[^\n]*\s['\"`]?(?:[\w./-]+ )*(?:--help|-h)\b"
 )
 """What git says of the checkout, which is so for a moment, and where a program tells of its own use."""

@@ -37,13 +37,19 @@ LONGEST_ALONE = 4_000
 MARKS: Mapping[str, str] = {"done": "[x]", "withdrawn": "[-]"}
 
 
-def render(entries: Sequence[Entry]) -> Redacted:
-    """The entries for a reader: grouped, chronological where order matters; "" for none."""
-    return Redacted(_rendered(entries))  # made of entries and of words of the program
+def render(entries: Sequence[Entry], *, language: str = "") -> Redacted:
+    """The entries for a reader: grouped, chronological where order matters; "" for none.
+
+    Args:
+        entries: of a ledger.
+        language: of the program's words; by default that of the requests.
+    """
+    return Redacted(
+        _rendered(entries, words=WORDS[language or language_of(entries)])
+    )  # made of what is redacted
 
 
-def _rendered(entries: Sequence[Entry]) -> str:
-    words = WORDS[language_of(entries)]
+def _rendered(entries: Sequence[Entry], *, words: Mapping[str, Redacted]) -> str:
     by_kind: dict[Kind, list[Entry]] = {}
     for entry in sorted(entries, key=_place):
         by_kind.setdefault(entry.kind, []).append(entry)

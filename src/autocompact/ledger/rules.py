@@ -420,7 +420,8 @@ def _limits_work(item: str) -> bool:
 
 def _holds_in_a_document(sentence: str) -> bool:
     """True if a sentence of a document orders, from its first word on, how to work: most of one describes or reports."""
-    orders = _IMPERATIVE.begins(sentence) or _PROHIBITS.begins(sentence) or _SUBJECT.begins(sentence)
+    demands = _SUBJECT.begins(sentence) and _DEMANDS.found_in(sentence)
+    orders = demands or _PROHIBITS.begins(sentence) or _STRONG.begins(sentence)
     return (orders and _limits_work(sentence)) or _PREFERS.begins(sentence) or _ASKS_FIRST.begins(sentence)
 
 

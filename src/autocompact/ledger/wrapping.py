@@ -210,7 +210,7 @@ def finished(report: str) -> str:
 
 _AGENT_ID = "agentId: "
 _BELOW_A_REPORT = LazyPattern(
-    r"agentId: [\w-]{1,80} \(for resuming[^)\n]{0,200}\)\s*(?:<usage>[^<]{0,400}</usage>\s*)?\Z"
+    r"agentId: [\w-]{1,80} \((?:for resuming|use SendMessage)[^)\n]{0,200}\)\s*(?:<usage>[^<]{0,400}</usage>\s*)?\Z"
 )
 
 
