@@ -8,9 +8,9 @@ with the model and the time. What it leaves out of a session is not there to be 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby
 
 from autocompact.compaction.record import Compaction
 from autocompact.core.messages import UNRECORDED, Message, Part, Reasoning, Text, ToolCall, ToolResult
@@ -101,7 +101,8 @@ class _Reader:
     log: Log = field(default_factory=Log)
     compactions: list[Compaction] = field(default_factory=list[Compaction])
     sidechains: dict[str, tuple[Message, ...]] = field(default_factory=dict[str, tuple[Message, ...]])
-    _calls: int = 0
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    """For the ids of calls: SpecStory keeps none."""
     _resumed: bool = False
     _command: str = ""
     """Time of the slash command that came last, "" once something else was said."""
@@ -169,7 +170,7 @@ class _Reader:
         )
 
     def _agent(self, turn: Turn, *, role: str = "assistant") -> None:
-        reply = _Reply(self, turn)
+        reply = _Reply(self.log, turn, time=turn.header.time or self.time, numbers=self._numbers)
         if role == "user":
             text = self._text(turn.blocks)
             self.log.add(
@@ -217,21 +218,23 @@ class _Reader:
         else:
             reply.say(Text(text="\n".join(lines).strip()), line=block.start + 1)
 
-    def next_id(self) -> str:
-        """An id for a call: SpecStory keeps none."""
-        self._calls += 1
-        return f"call-{self._calls}"
-
 
 def _joined(blocks: Sequence[Block]) -> Block:
     return Block(kind="text", start=blocks[0].start, end=blocks[-1].end)
 
 
 class _Reply:
-    """A turn of the agent: one message for each time that it spoke and then called tools."""
+    """A turn of the agent: one message for each time that it spoke and then called tools.
 
-    def __init__(self, reader: _Reader, turn: Turn) -> None:
-        self.reader, self.turn = reader, turn
+    Args:
+        log: takes the messages.
+        turn: of the agent.
+        time: of the turn.
+        numbers: for the ids of its calls.
+    """
+
+    def __init__(self, log: Log, turn: Turn, *, time: str, numbers: Iterator[int]) -> None:
+        self.log, self.turn, self.time, self.numbers = log, turn, time, numbers
         self.line = 0
         self.parts: list[Part] = []
         self.results: list[ToolResult] = []
@@ -251,7 +254,7 @@ class _Reply:
         if call.is_empty and self.last is not None and self.last.name == call.name:
             return
         self.line, self.last = self.line or line, call
-        id = self.reader.next_id()
+        id = f"call-{next(self.numbers)}"
         self.parts.append(
             ToolCall(id=id, name=call.name, arguments=json.dumps(call.arguments, ensure_ascii=False))
         )
@@ -259,8 +262,7 @@ class _Reply:
 
     def settle(self) -> None:
         """Write down what was said and called so far."""
-        log, header = self.reader.log, self.turn.header
-        time = header.time or self.reader.time
-        log.add("assistant", self.parts, line=self.line, id=self.turn.id, time=time, model=header.model)
-        log.add("tool", self.results, line=self.line, time=time)
+        model = self.turn.header.model
+        self.log.add("assistant", self.parts, line=self.line, id=self.turn.id, time=self.time, model=model)
+        self.log.add("tool", self.results, line=self.line, time=self.time)
         self.parts, self.results, self.line, self.last = [], [], 0, None
