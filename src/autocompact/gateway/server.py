@@ -6,6 +6,7 @@ import asyncio
 import errno
 import gc
 import math
+import os
 import signal
 import socket
 import sys
@@ -37,7 +38,9 @@ def listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends small packets at once only where it knows that the protocol is TCP
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Windows takes it for leave to share a port that somebody listens on
+    if os.name == "posix":
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
         bound.listen(_BACKLOG)

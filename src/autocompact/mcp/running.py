@@ -50,7 +50,9 @@ async def served_http(
     app = http_app(_server(database, files=False), key=known)
     config = uvicorn.Config(app, log_level="error", access_log=False)
     with socket.socket() as bound:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Windows takes it for leave to share a port that somebody listens on
+        if os.name == "posix":
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((HOST, port))
         except OSError as error:

@@ -48,18 +48,20 @@ def _replace(target: Path, pieces: Iterable[bytes]) -> None:
             device.writelines(pieces)
         return
     temporary = target.with_name(f".autocompact-{secrets.token_hex(6)}")
-    with os.fdopen(os.open(temporary, _NEW_FILE, PRIVATE_FILE), "wb") as file:
-        try:
+    made = os.open(temporary, _NEW_FILE, PRIVATE_FILE)
+    try:
+        with os.fdopen(made, "wb") as file:
             file.writelines(pieces)
             file.flush()
+            # before it takes the other's place: a power cut could else leave the new name on an empty file
             os.fsync(file.fileno())
-            if target.exists():
-                temporary.chmod(target.stat().st_mode & 0o777)
-            file.close()
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o777)
+        temporary.replace(target)
+    except BaseException:
+        # after it was closed: Windows removes no file that is open
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def read_file(path: Path) -> bytes:
