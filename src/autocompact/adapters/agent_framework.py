@@ -186,6 +186,7 @@ class _Call:
                 begun = True
                 yield update
         except Exception as error:
+            # what was handed on cannot be taken back, and would come twice
             if begun or not await has_shrunk(self.conversation, error):
                 raise
         else:

@@ -263,6 +263,7 @@ class CompactingModel(Model):
                 begun = True
                 yield event
         except Exception as error:
+            # what was handed on cannot be taken back, and would come twice
             if begun or call is None or not await has_shrunk(call.conversation, error):
                 raise
         else:

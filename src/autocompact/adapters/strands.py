@@ -111,6 +111,7 @@ class Autocompact(HookProvider):
                 begun = True
                 yield event
         except Exception as error:
+            # what was handed on cannot be taken back, and would come twice
             if begun or not await on_own_loop(self._has_shrunk(error)):
                 raise
         else:

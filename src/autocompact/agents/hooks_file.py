@@ -129,6 +129,7 @@ class HooksFile:
 
     def _original(self, text: str | None) -> str | None:
         """The file without us: as it was before, unless somebody has changed it since."""
+        # without a record that can be read, ours is taken out of the file as it is now
         with suppress(OSError, msgspec.MsgspecError):
             written = msgspec.json.decode(self._record.read_bytes(), type=_Written)
             if text is not None and (written.file, written.after) == (str(self.file), _digest(text)):

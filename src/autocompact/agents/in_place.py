@@ -94,6 +94,7 @@ def account_of(session: Session, wanted: Wanted, *, counter: Counter, clock: Clo
         focus=wanted.focus,
         pins=tuple(wanted.pins),
     )
+    # then the agent goes on with its own way to compact
     with suppress(IncompressibleContext):
         made = compact_session(session, options, counter=counter, clock=clock)
         if made.record is None:

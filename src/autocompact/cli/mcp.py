@@ -43,6 +43,7 @@ def mcp(*, http: bool, port: int, db: StorePlace | None) -> None:
     try:
         from autocompact.mcp.running import served_http, served_stdio
     except ImportError as error:
+        # a fault of ours, which no installation mends
         if (error.name or "").startswith("autocompact"):
             raise
         raise InvalidInput(str(error)) from error

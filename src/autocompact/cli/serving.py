@@ -54,6 +54,7 @@ class _Seldom(logging.Filter):
         if 0 <= record.created - shown < _QUIET_SECONDS:
             self._shown[line] = (shown, left_out + 1)
             return False
+        # lines may name ids, so there is no end of different ones
         if len(self._shown) >= _MOST_LINES:
             self._shown.clear()
         self._shown[line] = (record.created, 0)
@@ -155,6 +156,7 @@ def _page(load: Callable[[], Loaded], gateway: Gateway) -> Application | None:
     try:
         from autocompact.ui.web.from_settings import page_of
     except ImportError as error:
+        # a fault of ours, which no installation mends
         if (error.name or "").startswith("autocompact"):
             raise
         tell(f"For the chat page: {install_command('chat')} ({error.name} is missing)")

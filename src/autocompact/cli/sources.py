@@ -200,7 +200,7 @@ def _written(piece: bytes) -> None:
         sys.stdout.buffer.write(piece)
         if not piece:
             sys.stdout.buffer.flush()
-    except BrokenPipeError:
+    except BrokenPipeError:  # whoever reads it has seen enough (| head): click ends without a word
         raise
     except OSError as error:
         drop_output()

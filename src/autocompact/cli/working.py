@@ -93,6 +93,7 @@ def _installed() -> None:
         for name in ("autocompact.gateway", "autocompact.jobs.running"):
             import_module(name)
     except ImportError as error:
+        # a fault of ours, which no installation mends
         if (error.name or "").startswith("autocompact"):
             raise
         raise InvalidInput(

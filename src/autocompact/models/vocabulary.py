@@ -206,7 +206,7 @@ def _encoding_of(model: str) -> Name:
 
     try:
         name = encoding_name_for_model(model.rpartition("/")[2].lower())
-    except KeyError:
+    except KeyError:  # a model that is newer than the package, or another provider's
         return "o200k_base"
     return "cl100k_base" if name == "cl100k_base" else "o200k_base"
 

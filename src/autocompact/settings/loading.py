@@ -163,6 +163,7 @@ def _merged(
 ) -> Loaded:
     document: dict[str, Any] = {}
     origins: dict[str, Origin] = {}
+    # the last that is written counts
     for source, found, base in reversed(list(layers)):
         for path, given in found.items():
             origins[path] = Origin(source=source, where=given.where)

@@ -238,6 +238,7 @@ def _in_processes(processes: int, assumed: Assumed) -> Generator[Starter]:
         yield lambda file: pool.submit(_compare_file, file, assumed).result
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
+        # else Python waits at its end for what they are at, which may take minutes
         for child in active_children():
             if child.pid not in others:
                 child.terminate()

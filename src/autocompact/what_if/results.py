@@ -51,7 +51,7 @@ class Results:
         path = self._folder / f"{key}{_ENDING}"
         with suppress(OSError, zlib.error, MsgspecError):
             found = msgpack.decode(zlib.decompress(path.read_bytes()), type=Replayed)
-            path.touch()
+            path.touch()  # what is asked for again is not the oldest
             return found
         return None
 

@@ -14,6 +14,7 @@ from autocompact.runtime.extras import install_command
 try:
     from autocompact.ui.web.app import page_app
 except ImportError as error:
+    # a fault of ours, which no installation mends
     if (error.name or "").startswith("autocompact"):
         raise
     raise ImportError(
