@@ -580,7 +580,12 @@ def test_a_plan_that_is_handed_on_says_nothing_of_later_work() -> None:
 
 
 @pytest.mark.parametrize(
-    "sentence", ["Like for each step there should be a check mark listed.", "no just add entire name."]
+    "sentence",
+    [
+        "Cannot find module motion-parts or its corresponding type declarations.",
+        "Like for each step there should be a check mark listed.",
+        "no just add entire name.",
+    ],
 )
 def test_what_the_outcome_is_to_show_is_no_rule(sentence: str) -> None:
     assert not is_rule(sentence)

@@ -166,6 +166,8 @@ def test_what_claude_code_writes_below_a_report_is_no_part_of_it() -> None:
     below = "\nagentId: aa84 (for resuming to continue this agent's work if needed)\n<usage>total_tokens: 5\ntool_uses: 2</usage>"
     assert finished(f"Two callers.{below}") == "Two callers."
     assert finished(f"Two callers.{below.partition('<usage>')[0]}") == "Two callers."
+    assert finished('{"task_name":"lane/review"}') == ""
+    assert finished('{"task_name":"lane/review","found":{"a":1}}') != ""
     anew = "\nagentId: a04 (use SendMessage with to: 'a04' to continue this agent)\n<usage>total_tokens: 5</usage>"
     assert finished(f"Two callers.{anew}") == "Two callers."
     for whole in ("Two callers.", f"Two.{below} And more.", "agentId: aa84 is what the hook gets"):

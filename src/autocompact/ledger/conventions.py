@@ -224,7 +224,8 @@ FUNCTION = LazyPattern(
 """Words of Chinese and Japanese that say how something is meant, and not what."""
 
 _COMPLAINS = LazyPattern(
-    r"(?:error|\w{1,40}error|\w{1,40}exception|fehler(?:meldung)?|erreur|npm (?:warn|err\w*)|fatal|报错|错误|エラー) ?[:：]",
+    r"(?:error|\w{1,40}error|\w{1,40}exception|fehler(?:meldung)?|erreur|npm (?:warn|err\w*)|fatal|报错|错误|エラー) ?[:：]"
+    r"|(?:cannot|could not|unable to) (?:find|resolve|read|open|load|access|assign|set|connect|import|parse|locate|determine|convert|destructure|redeclare)\b",
     re.IGNORECASE,
 )
 """Begins the message of a program."""

@@ -205,8 +205,13 @@ def runs_on(output: str) -> str:
 def finished(report: str) -> str:
     """What an agent reports in the end, without the id and the usage that Claude Code writes below it."""
     at = report.rfind(_AGENT_ID)
+    if _STARTED_AS.fullmatch(report):
+        return ""
     return report[:at].rstrip() if at >= 0 and _BELOW_A_REPORT.match(report, at) else report
 
+
+_STARTED_AS = LazyPattern(r"\s*\{\s*\"(?:task_name|agent_id|agent_name|nickname)\"\s*:[^{}]{1,300}\}\s*")
+"""All that Codex answers where an agent was started: its name."""
 
 _AGENT_ID = "agentId: "
 _BELOW_A_REPORT = LazyPattern(
