@@ -38,3 +38,13 @@ def test_a_log_that_was_pasted_is_in_no_language() -> None:
     assert detect([f"同意画面がうまく動かない。\n\nログ\n{log}"]) == "ja"
     # where there is nothing else it tells
     assert detect(['{"de": "que", "no": "es", "el": "para"}']) == "es"
+
+
+def test_messages_of_programs_between_what_is_said_do_not_change_the_language() -> None:
+    pasted = (
+        "Type 'children' is not assignable to type 'DetailedProps'. Property 'class' does not exist on it. "
+        * 4
+    )
+    asked = ["移行したい。", pasted, "コミットして", pasted, "警告直して", pasted, pasted]
+    assert detect(asked) == "ja"
+    assert detect([*asked[:1], *[pasted] * 5]) == "en"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import LiteralString
 
 from autocompact.core.patterns import LazyPattern
@@ -173,6 +173,8 @@ _DATA = LazyPattern(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 20_000
+_TEXTS, _BEGINNING = 100, 1_000
+"""Texts that are looked at one by one, and characters of each."""
 
 _KEYS = [
     "requests",
@@ -259,6 +261,17 @@ WORDS: Mapping[str, Mapping[str, Redacted]] = {
 }
 
 
+def _often_in(script: LazyPattern, texts: Sequence[str]) -> bool:
+    """True if a third of several texts are written in the script, each by an eighth of its letters: names of programs stand among them."""
+    said = [text[:_BEGINNING] for text in texts[:_TEXTS]]
+    written = sum(
+        8 * len(script.findall(text)) > sum(map(len, _WORD.findall(text)))
+        for text in said
+        if not text.isascii()
+    )
+    return written > 1 and 3 * written >= len(said)
+
+
 def detect(texts: Iterable[str]) -> str:
     """The language most of ``texts`` is in, as an ISO 639-1 code of `WORDS`; "en" where nothing tells.
 
@@ -266,6 +279,7 @@ def detect(texts: Iterable[str]) -> str:
     letters is written in it; among Latin languages the most frequent words do, each counted once (a session says
     one thing over and over), and a single word tells nothing. None of the words is an English one as well.
     """
+    texts = [*texts]
     whole = " ".join(texts)[:_SAMPLE]
     # a log or an address that somebody pasted is in no language; where there is nothing else it is all there is
     sample = _DATA.sub(" ", whole) if _DATA.search(whole) else whole
@@ -273,7 +287,8 @@ def detect(texts: Iterable[str]) -> str:
     words = _WORD.findall(sample.lower())
     letters = sum(map(len, words))
     for language, script in () if sample.isascii() else _SCRIPTS:
-        if len(script.findall(sample)) * 4 > letters > 0:
+        # who pastes messages of programs between what they say still speaks their language
+        if len(script.findall(sample)) * 4 > letters > 0 or _often_in(script, texts):
             return language
     said = set(words)
     votes = {language: len(known & said) for language, known in (_FREQUENT | _OTHERS).items()}
