@@ -258,6 +258,12 @@ def test_a_line_of_dots_is_no_word_and_takes_time_with_its_length() -> None:
     assert _facts(f"{words} {'.' * 60_000} {'/' * 60_000}") == _facts(words)
 
 
+@pytest.mark.parametrize("piece", ["a/b/", "https://"])
+def test_a_path_without_end_is_one_word_and_takes_time_with_its_length(piece: str) -> None:
+    """Each of its terms looked through all of it once more: three minutes for 200,000 characters."""
+    assert _facts(f"I live in Seattle. {piece * 50_000}", "I work as a designer in Portland.")
+
+
 @pytest.mark.requirement("F6")
 def test_the_account_of_a_chat_has_no_section_of_requests_where_it_states_none() -> None:
     log = [

@@ -58,7 +58,7 @@ WIDE = 0.6
 LEAST, LITTLE = 1.3, 0.4
 """Worth of all the words that a note has at least; and that a part of it, up to a comma, needs to stay."""
 
-_QUALITY = LazyPattern(r"(?:ly|ful|ous|able|ible|ness|ity|ment|tion|sion|ism|ive|less|ance|ence|ing|ed)$")
+_QUALITY = tuple("ly ful ous able ible ness ity ment tion sion ism ive less ance ence ing ed".split())
 _WORD = LazyPattern(r"(?<![\w@.$€£%/:'-])[\w@.$€£%/:'-]*\w")
 """Looked for only where none of these signs is before it: at each dot of a dotted line it would be tried to its end."""
 _SUPPOSES = LazyPattern(
@@ -283,6 +283,8 @@ def _valued(told: str) -> dict[str, float]:
     names = {at for match in _NAME.finditer(told) for at in range(match.start(), match.end())}
     for match in _WORD.finditer(told):
         word = match[0]
+        # once for all its terms: a path of a hundred thousand characters is one word
+        is_quality = _is_quality(word)
         for term in terms(word):
             if _FIGURE.match(term) or term in _NUMBER_TERMS:
                 value = FIGURE
@@ -291,13 +293,13 @@ def _valued(told: str) -> dict[str, float]:
             elif term in COMMON:
                 value = COMMON_TERM
             else:
-                value = QUALITY if _is_quality(word) else WIDE if term[0] >= "\u3000" else 1.0
+                value = QUALITY if is_quality else WIDE if term[0] >= "\u3000" else 1.0
             found[term] = max(value, found.get(term, 0.0))
     return found
 
 
 def _is_quality(word: str) -> bool:
-    return word.lower() not in THINGS and _QUALITY.search(word) is not None
+    return word.lower() not in THINGS and word.endswith(_QUALITY)
 
 
 def _lines(statements: Iterable[Said]) -> Iterator[tuple[int, Redacted, str, str]]:
