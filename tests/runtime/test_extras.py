@@ -34,8 +34,34 @@ _WHEEL = "https://host/autocompact-0.1.0-py3-none-any.whl"
         ),
     ],
 )
-def test_the_command_installs_from_where_it_was_installed_from(origin: object, command: str) -> None:
-    assert command_for("chat", origin=msgspec.convert(origin, Origin)) == command
+def test_the_command_installs_from_where_it_was_installed_from(
+    origin: object, command: str, tmp_path: Path
+) -> None:
+    assert command_for("chat", origin=msgspec.convert(origin, Origin), environment=tmp_path) == command
+
+
+def test_in_an_environment_of_pipx_or_uv_it_is_theirs_and_keeps_what_is_there(tmp_path: Path) -> None:
+    origin = Origin(url="file:///srv/code")
+    pipx, uv = tmp_path / "autocompact", tmp_path / "uv"
+    pipx.mkdir()
+    uv.mkdir()
+    (pipx / "pipx_metadata.json").write_text("{}")
+    assert (
+        command_for("chat", origin=origin, environment=pipx)
+        == 'pipx runpip autocompact install "/srv/code[chat]"'
+    )
+    receipt = uv / "uv-receipt.toml"
+    receipt.write_text(
+        '[tool]\nrequirements = [{ name = "autocompact", extras = ["mcp"] }, { name = "keyring" }]\n'
+    )
+    assert (
+        command_for("chat", origin=origin, environment=uv) == 'uv tool install --force "/srv/code[mcp,chat]"'
+    )
+    for text in ("no = [toml", "[tool]\nrequirements = 1\n", ""):
+        receipt.write_text(text)
+        assert (
+            command_for("chat", origin=origin, environment=uv) == 'uv tool install --force "/srv/code[chat]"'
+        )
 
 
 def test_in_a_checkout_it_is_the_checkout() -> None:
