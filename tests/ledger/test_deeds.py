@@ -392,3 +392,34 @@ def test_a_check_that_failed_and_was_made_good_another_way_is_not_told_as_failed
 def test_what_a_command_printed_is_told_without_its_colours() -> None:
     talk = Talk().runs("vp pack", "\x1b[1m\x1b[94mpass:\x1b[39m\x1b[0m Packed all")
     assert [e.text for e in talk.entries("command")] == ["`vp pack` — ok → pass: Packed all"]
+
+
+BEGUN = "Process running with session ID 5\nOutput:\nstep1"
+
+
+def test_a_command_that_was_killed_or_is_lost_is_not_ok() -> None:
+    for last, told in (
+        ("<status>killed</status>\n<stdout>built</stdout>", "`make deploy`"),
+        ("<status>failed</status>", "`make deploy` — failed"),
+        ("<status>completed</status>\n<stdout>built</stdout>", "`make deploy` — ok"),
+    ):
+        talk = Talk().runs("make deploy", STARTED).calls("BashOutput", {"bash_id": "b1f"}).gets(last)
+        (entry,) = talk.entries("command")
+        assert entry.text.partition(" →")[0] == told
+    lost = Talk().calls("exec_command", {"cmd": "make deploy"}).gets(BEGUN)
+    lost.calls("write_stdin", {"session_id": 5}).gets("write_stdin failed: Unknown process id 5")
+    assert [e.text for e in lost.entries("command")] == ["`make deploy`"]
+    failed = Talk().runs("make deploy", STARTED).calls("BashOutput", {"bash_id": "b1f"})
+    failed.gets("<status>running</status>\n<stdout>begins</stdout>").calls("BashOutput", {"bash_id": "b1f"})
+    failed.gets("<status>failed</status>\n<exit_code>2</exit_code>\n<stderr>error: no space left</stderr>")
+    assert [e.text for e in failed.entries("error")] == ["make deploy: error: no space left"]
+
+
+def test_a_script_that_leaves_out_how_its_command_ended_says_nothing_of_it() -> None:
+    script = 'const r = await tools.exec_command({cmd: "npm run deploy"}); text(r.output);'
+    talk = (
+        Talk()
+        .calls("exec", script)
+        .gets("Script completed\nWall time 0.4 seconds\nOutput:\nDeploy aborted: quota exceeded")
+    )
+    assert [e.text for e in talk.entries("command")] == ["`npm run deploy`"]

@@ -217,43 +217,43 @@ _TABLE: Mapping[str, LiteralString] = {
     "en": "Requests|Files|Commands|Open errors|Plan|Decisions|Details|Still running|earlier|edited|created|deleted"
     "|read|done|open|superseded|withdrawn|failed|ok|corrected by|see"
     "|Rules in force|The user also said|Where the work stands|What was found, decided and done|What was said|Changes by file|Earlier account|Paths are below"
-    "|stands below, word for word|at that time|work since|answered|What did not work|worked",
+    "|stands below, word for word|at that time|work since|answered|What did not work|then ok",
     "de": "Anfragen|Dateien|Befehle|Offene Fehler|Plan|Entscheidungen|Einzelheiten|Läuft noch|früher|geändert"
     "|angelegt|gelöscht|gelesen|erledigt|offen|überholt|zurückgezogen|fehlgeschlagen|ok|berichtigt durch|siehe"
     "|Geltende Regeln|Außerdem sagte der Nutzer|Stand der Arbeit|Was gefunden, entschieden und getan wurde|Was gesagt wurde|Änderungen je Datei|Früherer Bericht|Pfade liegen unter"
-    "|steht unten im Wortlaut|damals|Arbeit seither|beantwortet|Was nicht ging|so ging es",
+    "|steht unten im Wortlaut|damals|Arbeit seither|beantwortet|Was nicht ging|danach ok",
     "fr": "Demandes|Fichiers|Commandes|Erreurs ouvertes|Plan|Décisions|Détails|En cours|plus tôt|modifié|créé"
     "|supprimé|lu|fait|ouvert|remplacé|retiré|échoué|ok|corrigé par|voir"
     "|Règles en vigueur|L'utilisateur a dit aussi|Où en est le travail|Ce qui a été trouvé, décidé et fait|Ce qui a été dit|Modifications par fichier|Compte rendu antérieur|Les chemins partent de"
-    "|figure ci-dessous mot pour mot|à ce moment-là|travail depuis|répondu|Ce qui n'a pas marché|a marché",
+    "|figure ci-dessous mot pour mot|à ce moment-là|travail depuis|répondu|Ce qui n'a pas marché|ensuite ok",
     "es": "Peticiones|Archivos|Comandos|Errores abiertos|Plan|Decisiones|Detalles|En marcha|antes|editado|creado"
     "|borrado|leído|hecho|abierto|sustituido|retirado|falló|ok|corregido por|ver"
     "|Reglas vigentes|El usuario dijo además|Estado del trabajo|Lo que se encontró, decidió e hizo|Lo que se dijo|Cambios por archivo|Informe anterior|Las rutas parten de"
-    "|figura abajo palabra por palabra|en ese momento|trabajo desde entonces|respondida|Lo que no funcionó|funcionó",
+    "|figura abajo palabra por palabra|en ese momento|trabajo desde entonces|respondida|Lo que no funcionó|después ok",
     "pt": "Pedidos|Ficheiros|Comandos|Erros em aberto|Plano|Decisões|Detalhes|Em execução|antes|editado|criado"
     "|apagado|lido|feito|aberto|substituído|retirado|falhou|ok|corrigido por|ver"
     "|Regras em vigor|O utilizador disse também|Situação do trabalho|O que foi encontrado, decidido e feito|O que foi dito|Alterações por ficheiro|Relato anterior|Os caminhos partem de"
-    "|está abaixo palavra por palavra|naquele momento|trabalho desde então|respondido|O que não funcionou|funcionou",
+    "|está abaixo palavra por palavra|naquele momento|trabalho desde então|respondido|O que não funcionou|depois ok",
     "it": "Richieste|File|Comandi|Errori aperti|Piano|Decisioni|Dettagli|In esecuzione|prima|modificato|creato"
     "|eliminato|letto|fatto|aperto|sostituito|ritirato|fallito|ok|corretto da|vedi"
     "|Regole in vigore|L'utente ha detto anche|A che punto è il lavoro|Ciò che è stato trovato, deciso e fatto|Ciò che è stato detto|Modifiche per file|Resoconto precedente|I percorsi partono da"
-    "|è riportata sotto parola per parola|in quel momento|lavoro da allora|risposta|Ciò che non ha funzionato|ha funzionato",
+    "|è riportata sotto parola per parola|in quel momento|lavoro da allora|risposta|Ciò che non ha funzionato|poi ok",
     "zh": "请求|文件|命令|未解决的错误|计划|决定|细节|仍在运行|更早|已修改|已创建|已删除|已读|已完成|未完成|已被取代"
     "|已撤回|失败|成功|更正为|见"
     "|有效规则|用户还说过|当前进度|发现、决定与完成的内容|谈到的内容|各文件的改动|之前的摘要|路径起始于"
-    "|原文见下|当时|此后的工作|已回复|行不通的做法|可行",
+    "|原文见下|当时|此后的工作|已回复|行不通的做法|之后成功",
     "ja": "依頼|ファイル|コマンド|未解決のエラー|計画|決定|詳細|実行中|以前|編集|作成|削除|閲覧|完了|未完了|置換済み"
     "|取り下げ|失敗|成功|訂正|参照"
     "|有効なルール|ユーザーのその他の発言|作業の現状|判明・決定・実施したこと|話されたこと|ファイルごとの変更|以前の要約|パスの起点は"
-    "|下に原文あり|当時|その後の作業|回答済み|うまくいかなかったこと|成功",
+    "|下に原文あり|当時|その後の作業|回答済み|うまくいかなかったこと|その後成功",
     "ko": "요청|파일|명령|해결되지 않은 오류|계획|결정|세부 사항|실행 중|이전|수정됨|생성됨|삭제됨|읽음|완료|미완료|대체됨"
     "|철회됨|실패|성공|정정|참조"
     "|유효한 규칙|사용자가 또 말한 것|작업 현황|발견·결정·수행한 것|나눈 이야기|파일별 변경|이전 요약|경로의 기준은"
-    "|원문은 아래에 있음|당시|이후 작업|답변됨|실패한 방법|성공",
+    "|원문은 아래에 있음|당시|이후 작업|답변됨|실패한 방법|이후 성공",
     "ru": "Запросы|Файлы|Команды|Открытые ошибки|План|Решения|Подробности|Ещё выполняется|ранее|изменён|создан"
     "|удалён|прочитан|готово|открыто|заменено|отозвано|ошибка|ok|исправлено|см."
     "|Действующие правила|Пользователь также сказал|Где остановилась работа|Что найдено, решено и сделано|Что было сказано|Изменения по файлам|Прежняя сводка|Пути отсчитываются от"
-    "|приведён ниже дословно|на тот момент|сделано с тех пор|отвечено|Что не сработало|сработало",
+    "|приведён ниже дословно|на тот момент|сделано с тех пор|отвечено|Что не сработало|затем ok",
 }
 WORDS: Mapping[str, Mapping[str, Redacted]] = {
     language: dict(zip(_KEYS, pieces(own(row), lambda row: row.split("|")), strict=True))

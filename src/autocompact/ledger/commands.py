@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice, takewhile
 
 from msgspec import Struct
 
@@ -40,11 +42,13 @@ _COMMIT = LazyPattern(
 )
 """A commit with its message, which may read like commands; where no quote ends the message, all that follows is taken for it."""
 
-_BEFORE = 8
-_MOVES = frozenset(
-    "cd echo export set true sleep tail head grep sed cat tee wc for do done if then fi".split()
+_TOLD = 2
+"""Words behind a program that say what it does: those of gh, npm and aws are two."""
+
+_PLUMBING = frozenset(
+    "cd echo export set true sleep tail head grep sed cat tee wc sort uniq cut tr awk for do done if then fi".split()
 )
-_WORD = LazyPattern(r"[A-Za-z][\w./-]*")
+_WORD = LazyPattern(r"[A-Za-z][\w:-]*")
 _EVERYWHERE = frozenset({"", ".", "..."})
 _RUNNERS = frozenset(
     "uv poetry pipenv python python3 -m npx bunx run exec env time sudo bundle mise asdf direnv doppler".split()
@@ -81,14 +85,24 @@ def parts(command: str) -> list[str]:
     return [part.strip() for part in _PARTS.split(_QUOTED.sub("''", command))]
 
 
-def programs(command: str) -> frozenset[str]:
-    """What a command line calls, each program with its first word: "git push", "cargo test"."""
-    called: set[str] = set()
+def actions(command: str) -> frozenset[str]:
+    """What a command line does, each program with the plain words behind it: "git push origin", "npm run deploy"."""
+    return frozenset(_actions(command))
+
+
+def last_action(command: str) -> str:
+    """The last thing that a command line does and not only looks at; "" for none."""
+    return next(reversed([*_actions(command)]), "")
+
+
+def _actions(command: str) -> Iterator[str]:
     for part in parts(command):
-        words = [word for word in part.split(None, _BEFORE)[:_BEFORE] if not is_setting(word)]
-        if words and words[0] not in _MOVES and _WORD.match(words[0]):
-            called.add(" ".join(words[:1] + [word for word in words[1:] if _WORD.fullmatch(word)][:1]))
-    return frozenset(called)
+        words = part.split()
+        while words and (is_setting(words[0]) or words[0] in _RUNNERS):
+            del words[0]
+        if words and words[0] not in _PLUMBING and not is_look(" ".join(words)):
+            plain = takewhile(_WORD.fullmatch, words[1:])
+            yield " ".join((words[0], *islice(plain, _TOLD)))
 
 
 def is_setting(word: str) -> bool:

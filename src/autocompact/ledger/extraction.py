@@ -18,7 +18,7 @@ from autocompact.ledger.facts import find_facts
 from autocompact.ledger.failures import find_errors
 from autocompact.ledger.findings import find_findings, intents
 from autocompact.ledger.lines import find_identifiers, is_code
-from autocompact.ledger.obstacles import find_obstacles, without_settled
+from autocompact.ledger.obstacles import MOST, Obstacle, find_obstacles, without_settled
 from autocompact.ledger.paths import spellings
 from autocompact.ledger.requests import find_requests
 from autocompact.ledger.rules import find_rules, find_standing
@@ -164,7 +164,7 @@ class Reading:
         return without_settled(found, self._obstacles)
 
     @cached_property
-    def _obstacles(self) -> list[Entry]:
+    def _obstacles(self) -> list[Obstacle]:
         return find_obstacles(self._found.calls, words=self._words)
 
     @cached_property
@@ -183,7 +183,7 @@ class Reading:
         found = self._found
         return (
             *find_commands(found.calls, words=self._words, errors=self._errors),
-            *self._obstacles,
+            *(obstacle.entry for obstacle in self._obstacles[-MOST:]),
             # of what is long past nobody asks how it stood
             *(find_step(found.spoken, found.calls) if self._with_findings else ()),
             *_account(found, with_findings=self._with_findings),

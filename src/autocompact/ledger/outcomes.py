@@ -66,7 +66,7 @@ _ERROR = LazyPattern(
     re.MULTILINE,
 )
 _WRAPPERS = LazyPattern(
-    r"</?tool_use_error>|^(?:Exit code -?\d+|Chunk ID: .*|Wall time: .*|Process (?:exited|running) with .*|Original token count: .*"
+    r"</?(?:tool_use_error|stdout|stderr)>|^<(?P<of>status|retrieval_status|task_id|task_type|exit_code|timestamp)>[^<\n]{0,80}</(?P=of)>$|^(?:Exit code -?\d+|Chunk ID: .*|Wall time: .*|Process (?:exited|running) with .*|Original token count: .*"
     r"|Output:|Script error:|Script (?:completed|failed|running with cell ID \S{1,40})|SESSION_ID=\d+"
     r"|Command running in background with ID: .*)$",
     re.MULTILINE,

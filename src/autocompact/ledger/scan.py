@@ -80,7 +80,8 @@ system messages after the system prompt."""
 _SHORT = 400
 """Characters of the result of an edit below which it shows nothing of the file."""
 
-_GOES_ON = LazyPattern(r"<status>(?:running|pending)</status>")
+_STATUS = LazyPattern(r"<status>(\w{1,20})</status>")
+_NO_NEWS = LazyPattern(r"write_stdin failed:|\s*\Z")
 _THINKING = LazyPattern(r"</?think(?:ing)?>\s*")
 _TITLE = LazyPattern(r"^[ \t]*\*\*[^*\n]{1,200}\*\*[ \t]*$", re.MULTILINE)
 _DIRECTIVES = LazyPattern(
@@ -367,24 +368,40 @@ def _report(found: Scan, call: Call, *, text: Redacted) -> Redacted:
     return edited(text, reported) if call.action.task in found.agents else EMPTY
 
 
+def _ran(found: Scan, call: Call, *, part: RedactedResult) -> None:
+    """What came of a command, as far as its result tells."""
+    hidden = _is_hidden(call.action.command, part.text)
+    outcome = read_outcome(part.text, is_error=part.is_error, hidden=hidden)
+    if is_status_untold(part.text):
+        outcome = structs.replace(outcome, known=outcome.failed or bool(outcome.counts))
+    if (task := runs_on(part.text)) and outcome.exit is None:
+        outcome = still_unknown(outcome)
+        found.background[task] = call
+    call.outcome = outcome
+
+
 def _polled(found: Scan, poll: Call, *, output: Redacted) -> None:
-    """What a command in the background came to, once a look at it says so: the look is where it was answered."""
+    """Update the outcome of the command in the background that ``poll`` looks at, from what it shows."""
     run = poll.begun = found.background[poll.action.task]
-    run.output = joined("\n", (cut(run.output, -TAIL), output))
     # whoever reads of the look wants to know at what
     poll.action = structs.replace(poll.action, text=run.action.command)
+    if poll.is_error or _NO_NEWS.match(output):
+        return
+    run.output = joined("\n", (cut(run.output, -TAIL), output))
+    told = _STATUS.search(output, 0, _SHORT)
+    status = told[1] if told else ""
     if task := runs_on(output):
         found.background[task] = run  # a look that takes long goes on itself, under an id of its own
-    if task or _GOES_ON.search(output, 0, _SHORT) or poll.is_error:
+    if task or status in ("running", "pending"):
         return
     run.answered = poll.answered
-    run.outcome = read_outcome(run.output, is_error=False, hidden=_is_hidden(run.action.command, output))
+    ended = read_outcome(
+        run.output, is_error=status == "failed", hidden=_is_hidden(run.action.command, output)
+    )
+    is_known = status == "completed" or ended.exit is not None or ended.failed or bool(ended.counts)
+    run.outcome = structs.replace(ended, known=is_known)
     found.ended |= {id for id, one in found.background.items() if one is run}
-    if is_status_untold(output):
-        # it may go on: then the next look says more
-        known = run.outcome.failed or bool(run.outcome.counts)
-        run.outcome = structs.replace(run.outcome, known=known)
-    else:
+    if not is_status_untold(output):  # else it may go on: then the next look says more
         found.background = {id: one for id, one in found.background.items() if one is not run}
 
 
@@ -436,11 +453,7 @@ def _result(found: Scan, part: RedactedResult, *, said: Said, call: Call | None)
         # many clients report an edit that did not match as an ordinary result
         call.is_error = part.is_error or (edits and was_not_edited(part.text))
         if call.action.command:
-            hidden = _is_hidden(call.action.command, part.text)
-            call.outcome = read_outcome(part.text, is_error=part.is_error, hidden=hidden)
-            if (task := runs_on(part.text)) and call.outcome.exit is None:
-                call.outcome = still_unknown(call.outcome)
-                found.background[task] = call
+            _ran(found, call, part=part)
         elif call.action.task in found.background and call.action.verb == "poll":
             _polled(found, call, output=part.text)
         _tickets(found, call, text=text)
