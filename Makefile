@@ -157,8 +157,11 @@ types: $(SYNCED)  ## Check types
 layers: $(SYNCED)  ## Check who may import whom
 	$(BIN)/lint-imports
 
-clean:  ## Remove the environment and everything generated
-	rm -rf .venv build dist .coverage .coverage.* .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+# The databases in build/ hold conversations of the agents that were pointed at `make run`: they are nobody's to make again.
+clean:  ## Remove the environment and everything generated; kept conversations (build/*.db) stay
+	rm -rf .venv dist .coverage .coverage.* .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	test ! -d build || find build -mindepth 1 -maxdepth 1 ! -name '*.db' ! -name '*.db[-.]*' -exec rm -rf {} +
+	test ! -d build || rmdir build 2>/dev/null || true
 
 $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -176,7 +179,7 @@ $(BASE): pyproject.toml uv.lock | $(UV)
 
 $(KEPT):
 	@{ $(BIN)/autocompact import $(SESSION) $(EXAMPLE) && $(BIN)/autocompact compact $(notdir $(SESSION:.jsonl=)) $(EXAMPLE) --window 80k; } \
-		>build/gateway.log 2>&1 || { cat build/gateway.log >&2; rm -f $(KEPT)*; exit 2; }
+		>build/gateway.log 2>&1 || { cat build/gateway.log >&2; rm -f $(KEPT) $(KEPT)-wal $(KEPT)-shm; exit 2; }
 
 # What their packages name as dependencies, and a gateway and a page for one person never import: a faster event loop (asyncio
 # does), reloading of changed code, configurations in YAML, reStructuredText. 21 MB; who installs the extras has them all.
