@@ -395,6 +395,36 @@ def test_deleting_takes_a_conversation_out_of_the_archives_and_says_what_goes_an
     assert (again.returncode, CODING.stem in archive.read_text()) == (0, False), again.stderr
 
 
+def test_deleting_takes_what_a_plugin_prepared_for_a_session_of_the_default_store_only(
+    tmp_path: Path,
+) -> None:
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        env = {**environment(), "XDG_DATA_HOME": str(tmp_path / "data")}
+        started = [*warm.command("autocompact"), *map(str, arguments)]
+        return subprocess.run(started, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+
+    name = "claude-code-abc"
+    session = tmp_path / "data" / "autocompact" / "agents" / "claude-code" / "abc"
+    session.mkdir(parents=True)
+    for file in ("prepared.json", "pending.json", "receipts.jsonl"):
+        (session / file).touch()
+    elsewhere = (("--db", tmp_path / "scratch.db"), ("--namespace", "other"))
+    for where in (*elsewhere, ()):
+        assert run("import", OPENAI, "--name", name, *where).returncode == 0
+    previews = [run("delete", name, *where).stderr for where in (*elsewhere, ())]
+    for where in elsewhere:
+        assert run("delete", name, "--yes", *where).returncode == 0
+    untouched = len([*session.iterdir()])
+    assert run("delete", name, "--yes").returncode == 0
+
+    assert [f"prepared for its session in {session}; its receipts stay" in each for each in previews] == [
+        False,
+        False,
+        True,
+    ]
+    assert (untouched, [path.name for path in session.iterdir()]) == (3, ["receipts.jsonl"])
+
+
 def test_a_conversation_without_compactions_says_so(shelf: Shelf) -> None:
     shelf.told("import", OPENAI)
     assert shelf.told("compactions", "chat-openai") == "Nothing was compacted in chat-openai."

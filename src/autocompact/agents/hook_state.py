@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -158,16 +157,26 @@ def forget_old(folder: Path, *, now: float) -> None:
                     path.unlink()
 
 
-def forget_session(data: Path, conversation: str) -> None:
-    """Remove all that is kept of the session that a plugin archived as ``conversation``; nothing if none did.
+def session_texts(data: Path, conversation: str) -> Sequence[Path]:
+    """The files with words of the session that a plugin archived as ``conversation``; none if none did.
 
     Args:
         data: autocompact's folder among the user's data.
         conversation: its name, which begins with that of the agent.
     """
-    for folder in data.glob("agents/*/*"):
-        if f"{folder.parent.name}-{folder.name}" == conversation:
-            shutil.rmtree(folder, ignore_errors=True)
+    folders = (
+        folder for folder in data.glob("agents/*/*") if f"{folder.parent.name}-{folder.name}" == conversation
+    )
+    return [folder / name for folder in folders for name in _TEXTS if (folder / name).is_file()]
+
+
+def remove_texts(texts: Sequence[Path]) -> None:
+    """Remove files that `session_texts` found, and their folder if nothing else is in it; receipts stay."""
+    for path in texts:
+        with suppress(OSError):  # a hook was there first
+            path.unlink()
+        with suppress(OSError):  # it has receipts, or another text
+            path.parent.rmdir()
 
 
 def size_of(path: Path) -> int:

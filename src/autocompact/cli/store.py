@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack, get_args
 
@@ -15,6 +16,7 @@ from autocompact.cli.values import count, session_argument
 from autocompact.core.plurals import plural
 from autocompact.errors import InvalidInput, StoreError
 from autocompact.history.export_format import ExportFormat
+from autocompact.stores.naming import StorePlace
 from autocompact.ui.terminal.output import display, tell, width
 
 COUNT = count(least=1)
@@ -227,28 +229,40 @@ def restore(name: str | None, *, compaction: str, as_json: bool, **where: Unpack
 def delete(name: str, *, yes: bool, **where: Unpack[Where]) -> None:
     """Delete a conversation for good: messages, compactions, search index, its archive entries and noted tasks.
 
+    So goes what a plugin prepared for the session, if this is its conversation in the default store; receipts stay.
     NAME is its whole name. What would be removed is shown first; `autocompact export NAME --out FILE` keeps a copy.
     """
-    from autocompact.agents.hook_state import forget_session
+    from autocompact.agents.hook_state import remove_texts
     from autocompact.cli import kept, shelf
     from autocompact.cli.defaults import memory_folders
-    from autocompact.history.paths import data_folder
-    from autocompact.ui.deletion import traces_text
+    from autocompact.ui.deletion import prepared_text, traces_text
 
     folders = memory_folders()
+    prepared = _prepared(name, **where)
     if not yes:
         found = kept.ask(lambda books: books.traces(name, folders=folders), **where)
-        tell(traces_text(found))
+        tell(traces_text(found, also=prepared_text(prepared)))
         if not can_ask():
             raise InvalidInput(f"{name!r} would be gone for good: say --yes")
         click.confirm(f"Delete {name!r}? This cannot be undone.", abort=True, err=True)
     found = kept.ask(lambda books: books.delete(name, folders=folders), what="Deleting", **where)
-    forget_session(data_folder(), found.key.conversation)
+    remove_texts(prepared)
     tell(shelf.deleted_text(found))
     try:
         kept.ask(lambda books: books.purge(), what="Clearing the file", **where)
     except StoreError as error:
         tell(f"Copies in unused places of the file are left until the next deletion: {error}")
+
+
+def _prepared(name: str, *, db: StorePlace | None, namespace: str) -> Sequence[Path]:
+    """What a plugin prepared for the session that it archived as ``name``: plugins archive into the default store."""
+    from autocompact.agents.hook_state import session_texts
+    from autocompact.history import database_path
+    from autocompact.history.paths import data_folder
+
+    place = database(db)
+    is_default = place is None or (isinstance(place, Path) and place.absolute() == database_path().absolute())
+    return session_texts(data_folder(), name) if is_default and namespace == "default" else ()
 
 
 @click.command()
