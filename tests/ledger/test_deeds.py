@@ -365,6 +365,7 @@ def test_what_a_model_writes_for_its_program_is_told_to_nobody() -> None:
     )
     told = " ".join(entry.text for entry in talk.ledger.entries)
     assert "The valve was open, so the pump drained: I closed it." in told
+    assert talk.agent("<oai-mem-citation>" * 20_000).ledger.entries
     assert "::git" not in told
     assert "MEMORY.md" not in told
 

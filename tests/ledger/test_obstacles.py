@@ -89,6 +89,8 @@ def test_what_goes_on_or_was_never_answered_is_no_obstacle() -> None:
         ("make check && stack push", "stack: permission denied", "make check"),
         ("uv run alembic upgrade head", "connection refused", "uv run ruff check ."),
         ("aws s3 cp a s3://b", "Access denied", "aws s3 ls"),
+        ("git -C /srv/a gc --auto", "fatal: unable to write", "git -C /srv/a count-objects"),
+        ("curl -s https://a.example", "HTTP 403", "curl -s https://b.example"),
         ("git push origin main", "! [remote rejected] main (protected branch)", "git push --help"),
         ("ssh prod 'sudo systemctl restart api'", "Permission denied (publickey)", "ssh prod 'uptime'"),
     ],

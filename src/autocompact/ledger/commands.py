@@ -100,9 +100,11 @@ def _actions(command: str) -> Iterator[str]:
         words = part.split()
         while words and (is_setting(words[0]) or words[0] in _RUNNERS):
             del words[0]
-        if words and words[0] not in _PLUMBING and not is_look(" ".join(words)):
-            plain = takewhile(_WORD.fullmatch, words[1:])
-            yield " ".join((words[0], *islice(plain, _TOLD)))
+        line = " ".join(words)
+        if words and words[0] not in _PLUMBING and not is_look(line):
+            # git's own flags stand before what it does
+            rest = line[git.start("step") :].split() if (git := _GIT.match(line)) else words[1:]
+            yield " ".join((words[0], *islice(takewhile(_WORD.fullmatch, rest), _TOLD)))
 
 
 def is_setting(word: str) -> bool:

@@ -168,7 +168,8 @@ def _worked_next(command: Redacted, following: Sequence[Call]) -> Redacted:
 def _does(command: str, action: str, *, quoted: Sequence[str]) -> bool:
     """Whether ``command`` does ``action``; what stands in quotes may be the whole of it, as with ssh, whatever host it names."""
     if not quoted:
-        return action in actions(command)
+        # a program alone does this and that
+        return " " in action and action in actions(command)
     program = action.partition(" ")[0]
     return all(text in command for text in quoted) and any(
         one.partition(" ")[0] == program for one in actions(command)
@@ -176,4 +177,4 @@ def _does(command: str, action: str, *, quoted: Sequence[str]) -> bool:
 
 
 _QUOTED = LazyPattern(r"'[^']{1,400}'|\"[^\"]{1,400}\"")
-_HELP = LazyPattern(r"(?<!\S)(?:--help|-h|--dry-run|--version)(?!\S)")
+_HELP = LazyPattern(r"(?<!\S)(?:--help|-h|--dry-run|--version|--delete)(?!\S)")

@@ -85,7 +85,8 @@ _NO_NEWS = LazyPattern(r"write_stdin failed:|\s*\Z")
 _THINKING = LazyPattern(r"</?think(?:ing)?>\s*")
 _TITLE = LazyPattern(r"^[ \t]*\*\*[^*\n]{1,200}\*\*[ \t]*$", re.MULTILINE)
 _DIRECTIVES = LazyPattern(
-    r"^::[a-z][a-z-]{1,40}\{[^\n]{0,1000}\}[ \t]*\n?|<oai-mem-citation>.{0,4000}?(?:</oai-mem-citation>\s?|\Z)",
+    r"^::[a-z][a-z-]{1,40}\{[^\n]{0,1000}\}[ \t]*\n?"
+    r"|<oai-mem-citation>(?:(?!<oai-mem-citation>).){0,4000}?</oai-mem-citation>\s?",
     re.MULTILINE | re.DOTALL,
 )
 """What Codex's model writes for its program: a branch was made, a memory was used."""
