@@ -99,6 +99,7 @@ LINES: tuple[Reader, ...] = (
     _reader("pi"),
     _reader("openhands"),
     _reader("goose"),
+    _reader("cursor_transcript"),
     _reader("gemini_cli", matches="matches_line", read="read_lines"),
 )
 """JSON lines, the first that matches a line."""
