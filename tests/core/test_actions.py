@@ -8,6 +8,7 @@ from autocompact.core.actions import (
     Effect,
     Verb,
     ends,
+    inserts,
     interpret,
     patched_files,
     shell_files,
@@ -246,3 +247,9 @@ def test_the_lines_behind_a_path_are_no_part_of_it() -> None:
     assert path("src/dispatch.rs:230-316") == "src/dispatch.rs"
     assert path("app/[id].tsx:7,9-12") == "app/[id].tsx"
     assert path("C:/a.py") == "C:/a.py"
+
+
+def test_a_call_that_puts_text_into_a_file_is_told_from_one_that_writes_it_whole() -> None:
+    into = {"path": "a.py", "text": "x"}
+    assert inserts(interpret(redacted_call(call("insert_lines", into))))
+    assert not inserts(interpret(redacted_call(call("write_file", into))))

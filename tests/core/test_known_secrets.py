@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from autocompact.core.actions import interpret
 from autocompact.core.messages import Message, Text, ToolCall, ToolResult
 from autocompact.core.redacted import RedactedCall, Redactor, all_without_secrets
 from autocompact.core.redaction import KnownSecrets, find_secrets, hide, redact
@@ -95,6 +96,75 @@ def test_what_a_later_message_gives_away_is_hidden_in_an_earlier_one() -> None:
     shown = all_without_secrets(messages)
     assert VALUE not in repr(shown)
     assert shown[2] is messages[2]
+
+
+_ESCAPED = f"\\x{ord(VALUE[0]):02x}{VALUE[1:]}"
+_IN_PIECES = f'{VALUE[:8]}"+"{VALUE[8:]}'
+
+
+@pytest.mark.parametrize(
+    "name, arguments",
+    [
+        ("exec", f'const r = await tools.exec_command({{cmd:"pumpctl {_ESCAPED} on"}}); text(r.output)'),
+        ("exec", f'tools.exec_command({{cmd:"pumpctl {_IN_PIECES} on"}})'),
+        ("exec", f'tools.exec_command({{cmd:"pumpctl \\n{VALUE} on"}})'),
+        ("exec", f'const v = `{VALUE}`; tools.exec_command({{cmd:"pumpctl " + v + " on"}})'),
+        ("bash", f'{{"command": "pumpctl \\u{ord(VALUE[0]):04x}{VALUE[1:]} on"}}'),
+        ("bash", f'{{"command": "pumpctl\\n{VALUE} on"}}'),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_known_value_is_hidden_however_a_call_spells_it(name: str, arguments: str, first: bool) -> None:
+    said = _message(1, Text(text=f"export PUMP_API_KEY={VALUE}"))
+    called = _message(2, ToolCall(id="c", name=name, arguments=arguments))
+    redactor = Redactor()
+    redactor.learn([said, called] if first else [called, said])
+    call = redactor(called).parts[0]
+    assert isinstance(call, RedactedCall)
+    action = interpret(call)
+    assert " ".join(action.command.split()) == "pumpctl [secret: API key] on"
+    for part in (VALUE, _ESCAPED, _IN_PIECES):
+        assert part not in repr((call.arguments, action))
+    assert redactor(called) is redactor(called)
+    assert VALUE not in repr(all_without_secrets([said, called])[1].parts[0])
+
+
+def test_a_patch_of_a_script_hides_a_known_value_in_pieces() -> None:
+    script = f"tools.apply_patch('*** Begin Patch\\n*** Add File: a.py\\n+{VALUE[:8]}' + '{VALUE[8:]}\\n*** End Patch')"
+    redactor = Redactor(known(f"PUMP_API_KEY={VALUE}"))
+    call = redactor(_message(1, ToolCall(id="c", name="exec", arguments=script))).parts[0]
+    assert isinstance(call, RedactedCall)
+    assert call.arguments == (
+        'tools.apply_patch("*** Begin Patch\\n*** Add File: a.py\\n+[secret: API key]\\n*** End Patch")'
+    )
+    assert interpret(call).files == (("a.py", "created"),)
+
+
+def test_what_a_script_gives_away_in_pieces_is_known_from_then_on() -> None:
+    script = f'tools.exec_command({{cmd:"export PUMP_API_KEY={_IN_PIECES}"}})'
+    messages = [_message(1, ToolCall(id="c", name="exec", arguments=script)), _message(2, Text(text=VALUE))]
+    redactor = Redactor()
+    redactor.learn(messages)
+    call = redactor(messages[0]).parts[0]
+    assert isinstance(call, RedactedCall)
+    assert interpret(call).command == "export PUMP_API_KEY=[secret: API key]"
+    assert VALUE[8:] not in call.arguments
+    assert redactor(messages[1]).text == "[secret: API key]"
+
+
+def test_a_value_that_only_its_constant_names_is_hidden_in_the_call() -> None:
+    for value in (VALUE, f"{VALUE[:8]} {VALUE[8:]}", _ESCAPED):
+        script = f'const password = "{value}"; tools.exec_command({{cmd: "login " + password}})'
+        call = Redactor()(_message(1, ToolCall(id="c", name="exec", arguments=script))).parts[0]
+        assert isinstance(call, RedactedCall)
+        assert interpret(call).command.startswith("login [secret: password]")
+        assert VALUE[8:] not in repr(call)
+        assert call.arguments.startswith("const password = ")
+    many = "".join(f'const token{n} = "{VALUE}{n}";' for n in range(200))
+    call = Redactor()(
+        _message(1, ToolCall(id="c", name="exec", arguments=f'{many}tools.exec({{cmd: "use " + token7}})'))
+    ).parts[0]
+    assert VALUE not in repr(call)
 
 
 def test_a_value_that_is_met_later_is_hidden_from_then_on() -> None:

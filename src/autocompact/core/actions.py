@@ -25,7 +25,6 @@ from autocompact.core.argument_names import (
     WHOLE,
     in_snake_case,
 )
-from autocompact.core.code_calls import code_call
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import (
     EMPTY,
@@ -35,7 +34,6 @@ from autocompact.core.redacted import (
     edited,
     filled,
     joined,
-    redacted_call,
 )
 from autocompact.core.redaction import Redacted
 
@@ -151,8 +149,8 @@ def interpret(call: RedactedCall) -> Action:
     arguments = in_snake_case(call.values)
     words = _words_of(call.name)
     if not arguments:
-        inner = code_call(call.arguments) if words & _RUN and "tools." in call.arguments else None
-        return interpret(redacted_call(inner)) if inner is not None else _of_text(call, words)
+        # what is in a script is read once: a script may write itself
+        return interpret(call.inner) if call.inner is not None and words & _RUN else _of_text(call, words)
     path = edited(cut(_first(arguments, PATHS), end=LONGEST_PATH), _as_path)
     command = _command(arguments, is_run=not path and bool(words & _RUN))
     verb = _verb(words, arguments, path=path, command=command)

@@ -21,6 +21,7 @@ from typing import LiteralString, TypeAlias, assert_never, cast
 import msgspec
 from msgspec import structs
 
+from autocompact.core.code_calls import code_call
 from autocompact.core.messages import (
     Document,
     Image,
@@ -34,6 +35,7 @@ from autocompact.core.messages import (
     ToolResult,
     decoded,
 )
+from autocompact.core.patterns import LazyPattern
 from autocompact.core.redaction import KnownSecrets, Redacted, find_secrets, hide, redact, redact_parts
 
 RedactedJson: TypeAlias = (
@@ -55,11 +57,19 @@ class RedactedReasoning(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RedactedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A tool call; ``values`` are the decoded arguments, empty if these are no JSON object."""
+    """A tool call.
+
+    Attributes:
+        name: the tool's name.
+        arguments: as they were sent.
+        values: the decoded arguments, empty if these are no JSON object.
+        inner: the call that the arguments amount to, if they are a script that calls tools; it has none itself.
+    """
 
     name: Redacted
     arguments: Redacted
     values: Mapping[str, RedactedJson]
+    inner: RedactedCall | None = None
 
 
 class RedactedResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -254,8 +264,10 @@ def _texts(message: Message) -> Iterator[str]:
     """Yield the texts of a message; the arguments of its calls both as they were sent and each by itself."""
     yield "\n".join(text for part in message.parts if (text := _text(part)))
     for call in message.calls:
-        yield call.arguments
-        yield from _strings(decoded(call.arguments))
+        inner = _read(call.arguments)
+        for arguments in (call.arguments, *([inner.arguments] if inner else [])):
+            yield arguments
+            yield from _strings(decoded(arguments))
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -284,10 +296,19 @@ def _hidden(message: RedactedMessage, known: KnownSecrets) -> RedactedMessage:
 def _hidden_part(part: RedactedPart, known: KnownSecrets) -> RedactedPart:
     if not isinstance(part, RedactedCall):
         return structs.replace(part, text=hide(part.text, known))
-    arguments = hide(part.arguments, known)
-    if arguments == part.arguments:
-        return part
-    return structs.replace(part, arguments=arguments, values=_hidden_values(part.values, known))
+    call = _hidden_call(part, known)
+    return call if call.inner is None else _with(_hidden_call(call.inner, known), call)
+
+
+def _hidden_call(call: RedactedCall, known: KnownSecrets) -> RedactedCall:
+    arguments = hide(call.arguments, known)
+    if arguments == call.arguments and "\\" not in arguments:
+        return call
+    # an escape within a value, or before it, hides it from who looks at the JSON alone
+    values = _hidden_values(call.values, known)
+    if values != call.values and values != decoded(arguments):
+        arguments = _as_json(values)
+    return structs.replace(call, arguments=arguments, values=values)
 
 
 def _hidden_values(values: Mapping[str, RedactedJson], known: KnownSecrets) -> Mapping[str, RedactedJson]:
@@ -346,16 +367,72 @@ def _label(part: Part) -> Redacted:
 def redacted_call(call: ToolCall) -> RedactedCall:
     """A call whose arguments were redacted as a whole, where a name says what a value is, and each by itself as well.
 
-    In JSON an escaped line break hides where a value begins; by itself a value may have no shape.
+    In JSON an escaped line break hides where a value begins; by itself a value may have no shape. A script can spell a value
+    with escapes and in pieces: what it calls is redacted as well.
     """
+    clean = _redacted_call(call)
+    inner = None if clean.values else _read(call.arguments)
+    if inner is None:
+        return clean
+    found = _redacted_call(inner)
+    if clean.arguments != call.arguments and _shows(found.arguments, secrets_of=call.arguments):
+        # what only the names around it in the script say to be a secret
+        found = _redacted_call(_read(clean.arguments) or structs.replace(inner, arguments=""))
+    return _with(found, clean)
+
+
+def _redacted_call(call: ToolCall) -> RedactedCall:
+    """The call by itself, whatever it has inside."""
     arguments = redact(call.arguments)
     # a secret that takes a quote along leaves no JSON: then each value by itself
     values = decoded(arguments) or decoded(call.arguments)
     clean = _redacted_values(values)
     if clean != values:
         # written anew as JSON, so that what the mark stands in still parses
-        arguments = Redacted(json.dumps(clean, ensure_ascii=False))
+        arguments = _as_json(clean)
     return RedactedCall(name=_name(call.name), arguments=arguments, values=clean)
+
+
+def _as_json(values: Mapping[str, RedactedJson]) -> Redacted:
+    return Redacted(json.dumps(values, ensure_ascii=False))
+
+
+def _read(script: str) -> ToolCall | None:
+    return code_call(script) if "tools." in script and not decoded(script) else None
+
+
+_MOST_LOOKED_FOR = 100
+
+
+def _shows(text: str, *, secrets_of: str) -> bool:
+    """True if a secret of the text ``secrets_of`` may stand in ``text``: also if nobody can tell."""
+    spans = find_secrets(secrets_of)
+    values = {secrets_of[span.start : span.end] for span in spans}
+    return len(values) > _MOST_LOOKED_FOR or any(_SPELLED.search(value) or value in text for value in values)
+
+
+_SPELLED = LazyPattern(r"[\\\s'\"`]")
+"""What a value in a script is not spelled with where it reads the same in what the script does."""
+
+
+def _with(inner: RedactedCall, script: RedactedCall) -> RedactedCall:
+    """``script`` with ``inner``, and written anew as that call if it amounts to another one, and thus shows more."""
+    read = _read(script.arguments)
+    if read is not None and _redacted_already(read, inner):
+        return structs.replace(script, inner=inner)
+    given = inner.arguments if inner.values else edited(inner.arguments, _in_quotes)
+    return structs.replace(script, arguments=filled("tools.{}({})", inner.name, given), inner=inner)
+
+
+def _in_quotes(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _redacted_already(read: ToolCall, inner: RedactedCall) -> bool:
+    """True if ``read`` says no more than ``inner`` does."""
+    return read.arguments == inner.arguments or (
+        bool(inner.values) and decoded(read.arguments) == inner.values
+    )
 
 
 def _redacted_values(values: Mapping[str, object]) -> Mapping[str, RedactedJson]:
