@@ -116,6 +116,8 @@ def test_what_a_script_printed_is_told_without_its_wrapping_and_with_the_worst_e
     assert script_results(f'{HEAD}{{"exit_code":0,"output":"5 passed"}}') == "5 passed\nExit code 0"
     two = '{"exit_code":0,"output":"a"}\n{"exit_code":2,"output":"b"}\n{"exit_code":1,"output":"c"}'
     assert script_results(HEAD + two) == "a\nb\nc\nExit code 2"
+    spaced = '{"exit_code":0,"output":"a"}\n\n{}\n{"exit_code":0,"output":"b"}'
+    assert script_results(HEAD + spaced) == "a\n\n\nb\nExit code 0"
     mixed = 'one\n{"exit_code":1,"output":"b"}\ntwo'
     assert script_results(HEAD + mixed) == "one\nb\ntwo\nExit code 1"
     assert script_results(f"{HEAD}{{}}") == ""
@@ -131,8 +133,81 @@ def test_what_a_script_printed_is_told_without_its_wrapping_and_with_the_worst_e
 def test_what_a_script_left_running_is_told_with_its_id() -> None:
     running = '{"session_id":7,"output":"Compiling"}'
     assert script_results(HEAD + running) == "Process running with session ID 7\nCompiling"
+    told = "Chunk ID: a1\nWall time: 1.0 seconds\nProcess running with session ID 7\nOutput:\nCompiling"
+    assert script_results(HEAD + told) == told
     cell = "Script running with cell ID 16\nWall time 10.0 seconds\nOutput:\n"
     assert script_results(cell) == "Script running with cell ID 16\n"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        'boom\n{"exit_code":0,"output":"pushed"}',
+        '{"exit_code":0,"output":"pushed"}\nboom',
+        '{"exit_code":0,"output":"pushed"}\n{"output":"boom"}',
+    ],
+)
+def test_the_exit_code_of_one_call_is_not_that_of_the_others(output: str) -> None:
+    told = script_results(HEAD + output)
+    assert told is not None
+    assert told.startswith("Script completed\n")
+    assert "Exit code" not in told
+
+
+def test_a_session_that_goes_on_is_told_before_what_ended_well_and_after_what_failed() -> None:
+    for output in (
+        '{"exit_code":0,"output":"built"}\n{"session_id":7,"output":"serving"}',
+        'built\n{"session_id":7,"output":"serving"}',
+    ):
+        assert script_results(HEAD + output) == "Process running with session ID 7\nserving\nbuilt"
+    bad = '{"exit_code":2,"output":"broken"}\n{"session_id":7,"output":"serving"}'
+    assert script_results(HEAD + bad) == ("broken\nProcess running with session ID 7\nserving\nExit code 2")
+    assert script_results(f'{HEAD}{{"session_id":[7],"output":"a"}}') == "Script completed\na"
+
+
+def test_json_without_an_end_in_sight_is_text() -> None:
+    deep = '{"a":' * 3_000 + "1" + "}" * 3_000
+    assert script_results(HEAD + deep) == f"Script completed\n{deep}"
+
+
+def test_a_script_that_writes_itself_is_read_once() -> None:
+    half = "tools.exec(`const q='`+q+`';const s=`+q+s+q+s)"
+    script = f'const q=\'"\';const s=";{half}";{half}'
+    assert read_as_call(script) == script
+    assert interpret(redacted_call(ToolCall(id="c", name="exec", arguments=script))).command == script
+    joins = "tools.say([]" + ".join([]" * 9_000
+    assert read(joins) == ("say", {})
+
+
+def read_as_call(script: str) -> str:
+    call = code_call(script)
+    assert call is not None
+    return call.arguments
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f'const a="{"x" * 20_000}";tools.f({{x:[{"a," * 20_000}]}})',
+        f'const a="{"x" * 20_000}";tools.f({{{"a," * 20_000}}})',
+        f"const p={json.dumps(PATCH + 'x' * 15_000)};{'tools.p(p);' * 1_400}",
+        f'const a="{"x" * 15_000}";{"tools.e({cmd:a+`1`});" * 2_000}',
+        f'const a="{"x" * 15_000}";' + "".join(f"tools.e({{cmd:a+'{n}'}});" for n in range(2_000)),
+        f"tools.f([{('[' + '``,' * 400 + '].join(`' + 'x' * 480 + '`),') * 100}])",
+        f"const n={'9' * 4_000};tools.f({{x:[{'n,' * 40_000}]}})",
+    ],
+)
+def test_what_a_script_says_again_and_again_takes_no_memory(script: str) -> None:
+    assert len(read_as_call(script)) < 5 * len(script) + 20_000
+
+
+@pytest.mark.parametrize("opening", ["const a=/*", "//const a=[\n", "const a=['x',/*const b=[*/'y',"])
+def test_what_is_never_closed_is_not_looked_for_from_every_place_again(opening: str) -> None:
+    assert code_call(opening * (190_000 // len(opening))) is None
+
+
+def test_a_comment_that_is_never_closed_ends_what_is_read() -> None:
+    assert read('tools.run({cmd: "ls", /* and') == ("run", {"cmd": "ls"})
 
 
 def test_constants_that_hold_each_other_again_and_again_take_no_memory() -> None:
@@ -150,4 +225,20 @@ def test_constants_that_hold_each_other_again_and_again_take_no_memory() -> None
 def test_a_script_that_names_a_session_of_its_own_accord_goes_on() -> None:
     head = "Script completed\nWall time 1.2 seconds\nOutput:\n"
     assert script_results(head + "built\nSESSION_ID=55\n") == "Process running with session ID 55\nbuilt\n"
-    assert script_results(head + "session id: 7 is over") == "Script completed\nsession id: 7 is over"
+    assert script_results(head + "session_id: 55") == "Process running with session ID 55\n"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "session id: 7 is over",
+        "Session ID: 4711",
+        "session_id: 7 is over",
+        "SESSION_ID=7\nlogged in",
+        "OLD_SESSION_ID=7",
+    ],
+)
+def test_a_session_of_any_other_program_is_none_that_goes_on(output: str) -> None:
+    assert script_results(HEAD + output) == f"Script completed\n{output}"
+    coded = json.dumps({"exit_code": 0, "output": "SESSION_ID=7"})
+    assert script_results(HEAD + coded) == "SESSION_ID=7\nExit code 0"

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from autocompact.core.messages import UNRECORDED
 from tests.core.talk import Talk
 
@@ -344,6 +346,33 @@ def test_a_script_that_says_in_its_own_words_what_goes_on_is_followed_through_al
     assert told.startswith("`mise run test` — failed")
     last = talk.entries("step")[-1]
     assert last.text.startswith("exec_command mise run test → ")
+
+
+def test_commands_of_a_script_are_only_as_good_as_what_is_known_of_each() -> None:
+    script = "for (const cmd of cmds) text(await tools.exec_command({cmd: 'make test'})); tools.exec_command({cmd: 'git push'})"
+    talk = Talk().user("Test and push.").calls("exec", script)
+    talk.gets('Script completed\nWall time 1 seconds\nOutput:\nboom\n{"exit_code":0,"output":"pushed"}')
+    assert "ok" not in talk.entries("step")[-1].text.split()
+    serving = '{"exit_code":0,"output":"built"}\n{"session_id":7,"output":"serving"}'
+    talk = Talk().user("Serve it.").calls("exec", 'tools.exec_command({cmd: "make serve"})')
+    talk.gets(f"Script completed\nWall time 1 seconds\nOutput:\n{serving}")
+    assert [entry.text for entry in talk.entries("running")] == ["make serve (id 7)"]
+
+
+def test_a_program_that_prints_the_id_of_a_session_does_not_go_on() -> None:
+    talk = Talk().user("Log in.").calls("exec", 'tools.exec_command({cmd: "./login.sh"})')
+    talk.gets("Script completed\nWall time 1 seconds\nOutput:\nwelcome\nSession ID: 4711")
+    assert talk.entries("running") == []
+
+
+@pytest.mark.parametrize("spelled", ["\\x74r0ub4dorAnd3xKq", 'tr0ub4do"+"rAnd3xKq'])
+def test_a_script_gives_no_secret_away_that_it_spells_in_its_own_way(spelled: str) -> None:
+    talk = Talk().user("Set it up.").runs("export DB_PASSWORD=tr0ub4dorAnd3xKq", "")
+    talk.calls("exec", f'tools.exec_command({{cmd:"make use {spelled}"}})')
+    talk.gets('Script completed\nWall time 1 seconds\nOutput:\n{"exit_code":2,"output":"no such database"}')
+    told = [entry.text for entry in talk.ledger.entries]
+    assert any("make use [secret: " in text for text in told)
+    assert not any("0ub4do" in text or "rAnd3xKq" in text for text in told)
 
 
 def test_headings_in_place_of_thoughts_are_no_words() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias, cast
 
 from autocompact.core.messages import ToolCall
@@ -22,7 +22,7 @@ LONGEST = 200_000
 
 _CALL = LazyPattern(r"(?<![\w.$])tools\.(?P<name>[A-Za-z_]\w{0,80})\(")
 _CONSTANT = LazyPattern(r"(?<![\w.$])(?:const|let|var)\s{1,9}(?P<name>[A-Za-z_$][\w$]{0,80})\s{0,9}=\s{0,9}")
-_BLANK = LazyPattern(r"(?:\s+|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
+_BLANK = LazyPattern(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z))+", re.DOTALL)
 _KEY = LazyPattern(r"[A-Za-z_$][\w$]*")
 _BARE = LazyPattern(r"-?\d[\w.]*|[A-Za-z_$][\w$]*")
 _JOIN = LazyPattern(r"\s*\.join\(\s*")
@@ -53,6 +53,19 @@ class _Unreadable(Exception):
 class _Inner(NamedTuple):
     name: str
     given: Value
+
+
+class _Budget:
+    """Characters that may still be taken: what a script spells once can be used, or looked at, thousands of times."""
+
+    def __init__(self, script: str) -> None:
+        self._left = 4 * len(script) + 10_000
+
+    def charge(self, characters: int) -> None:
+        """Raises `_Unreadable` where ``characters`` are more than is left."""
+        if characters > self._left:
+            raise _Unreadable
+        self._left -= characters
 
 
 def code_call(script: str) -> ToolCall | None:
@@ -89,16 +102,22 @@ def _in_turn(commands: list[str]) -> str:
 def _calls(script: str) -> Iterator[_Inner]:
     """The calls in the script, in order, each with its first argument."""
     known: dict[str, Value] = {}
+    used, looked_at = _Budget(script), _Budget(script)
     marks = sorted((*_CALL.finditer(script), *_CONSTANT.finditer(script)), key=lambda mark: mark.start())
     end = 0
     for mark in marks:
         if mark.start() < end:
             continue  # words of a string
-        reading = _Reading(script, mark.end(), known=known)
+        reading = _Reading(script, mark.end(), known=known, budget=used)
         try:
             value = reading.value()
         except _Unreadable:
             value = None
+            try:
+                # the marks in it are read as well, each perhaps to the end of the script
+                looked_at.charge(reading.at - mark.end())
+            except _Unreadable:
+                return
         else:
             end = reading.at
         if script.startswith("tools.", mark.start()):
@@ -108,29 +127,25 @@ def _calls(script: str) -> Iterator[_Inner]:
             known[mark["name"]] = None if isinstance(value, list | dict) else value
 
 
-def _bounded(length: int) -> None:
-    """Give up a string that is put together of constants which are put together, again and again."""
-    if length > LONGEST:
-        raise _Unreadable
-
-
 class _Reading:
     """A literal that is read from a place in a script."""
 
-    def __init__(self, script: str, at: int, *, known: Mapping[str, Value]) -> None:
-        self._script, self.at, self._known = script, at, known
+    def __init__(self, script: str, at: int, *, known: Mapping[str, Value], budget: _Budget) -> None:
+        self._script, self.at, self._known, self._budget = script, at, known, budget
 
     def value(self, depth: int = 0) -> Value:
         """The value that stands here; strings that are added to each other are one."""
         value = self._one(depth)
-        while isinstance(value, str) and self._takes("+"):
+        if not isinstance(value, str):
+            return value
+        said = [value]
+        while self._takes("+"):
             try:
                 more = self._one(depth)
             except _Unreadable:
                 break  # what was said before it is worth more than nothing
-            value += more if isinstance(more, str) else ""
-            _bounded(len(value))
-        return value
+            said.append(more if isinstance(more, str) else "")
+        return "".join(said)
 
     def _one(self, depth: int) -> Value:
         if depth > _DEPTH:
@@ -159,7 +174,7 @@ class _Reading:
             while not self._takes("}"):
                 name = self._name()
                 # "{cmd}" is short for "{cmd: cmd}"
-                found[name] = self.value(depth + 1) if self._takes(":") else self._known.get(name)
+                found[name] = self.value(depth + 1) if self._takes(":") else self._constant(name)
                 self._takes(",")
         except _Unreadable:
             pass  # the first members, which name what is done, are told
@@ -186,11 +201,11 @@ class _Reading:
         if join is None:
             return found
         self.at = join.end()
-        separator = self._one(depth)
+        separator = self._one(depth + 1)
         if not isinstance(separator, str) or not self._takes(")"):
             raise _Unreadable
         items = [item for item in found if isinstance(item, str)]
-        _bounded(sum(map(len, items)) + len(separator) * len(items))
+        self._budget.charge(len(separator) * len(items))
         return separator.join(items)
 
     def _bare(self) -> Value:
@@ -202,11 +217,17 @@ class _Reading:
         if word in _WORDS:
             return _WORDS[word]
         if word in self._known:
-            return self._known[word]
+            return self._constant(word)
         try:
             return float(word) if "." in word else int(word.replace("_", ""))
         except ValueError:
             raise _Unreadable from None
+
+    def _constant(self, name: str) -> Value:
+        """The value of a constant, None where it is not known; each use of it counts."""
+        value = self._known.get(name)
+        self._budget.charge(len(str(value)))
+        return value
 
     def _takes(self, mark: str) -> bool:
         """Go past ``mark`` if it stands here."""
@@ -232,33 +253,44 @@ def _unescaped(found: re.Match[str]) -> str:
 def script_results(output: str) -> str | None:
     """What the calls of a script printed, where ``output`` is what Codex tells of its run; None for anything else.
 
-    Their exit codes stand below it as one, the first bad one. What is still running is told as Codex tells it, and so is,
-    before anything else, that a script was completed which leaves out how its commands ended.
+    Their exit codes stand below it as one: the first bad one, and 0 only where all that was printed has a code. What is still
+    running is told before anything else as Codex tells it, and so is that a script was completed which leaves out how its
+    commands ended.
     """
     head = _HEAD.match(output)
     if head is None:
         return None
     said = [*_printed(output[head.end() :].strip("\n"))]
-    codes = [code for code, _ in said if code is not None]
-    text = "\n".join(words for _, words in said)
-    if not codes and (session := _SESSION.search(text, max(0, len(text) - _LAST))):
+    text = "\n".join(each.words for each in said)
+    bad = next(filter(None, (each.code for each in said)), 0)
+    if not bad and said[-1].code is None and (session := _SESSION.search(text, max(0, len(text) - _LAST))):
         return f"{_RUNNING}{session[1]}\n{text[: session.start()]}"
     if head["running"]:
         return f"Script running with cell ID {head['running']}\n{text}"
-    if not codes and text.startswith(_RUNNING):
-        return text
-    if head["failed"] or any(codes):
-        return f"{text}\nExit code {next(filter(None, codes), 1)}"
-    if codes:
-        return f"{text}\nExit code 0"
-    return f"{COMPLETED}\n{text}" if text else ""
+    goes_on = [each for each in said if each.goes_on]
+    if goes_on and not bad:
+        return "\n".join(each.words for each in (*goes_on, *(each for each in said if not each.goes_on)))
+    if head["failed"] or bad:
+        return f"{text}\nExit code {bad or 1}"
+    return _completed(said, text)
+
+
+def _completed(said: Sequence[_Printed], text: str) -> str:
+    """What a script printed in which no call is known to have failed or to go on."""
+    if any(each.code is None and each.words.strip() for each in said):
+        return f"{COMPLETED}\n{text}"
+    return f"{text}\nExit code 0" if any(each.code == 0 for each in said) else ""
 
 
 COMPLETED = "Script completed"
 _RUNNING = "Process running with session ID "
 _LAST = 200
-_SESSION = LazyPattern(r"^\W{0,4}session[ _]?id\W{1,4}(\d{1,20})\W{0,4}\Z", re.IGNORECASE | re.MULTILINE)
-"""What a script says in its own words of a command that goes on: Codex tells the id to it alone."""
+_SESSION = LazyPattern(r"^session_id(?:=|: ?)(\d{1,20})\s{0,4}\Z", re.IGNORECASE | re.MULTILINE)
+"""What a script says in its own words of a command that goes on: Codex tells the id to it alone. Programs print ids of
+sessions as well, which are spelled for people."""
+
+_GOES_ON = LazyPattern(rf"(?:(?:Command|Chunk ID|Wall time): [^\n]{{0,2000}}\n){{0,4}}{_RUNNING}\d")
+"""What Codex itself says of a command that goes on, where a script prints that as it is."""
 
 _HEAD = LazyPattern(
     r"Script (?:completed|(?P<failed>failed|errored)|running with cell ID (?P<running>\w{1,40}))[^\n]{0,200}\n"
@@ -266,8 +298,16 @@ _HEAD = LazyPattern(
 )
 
 
-def _printed(output: str) -> Iterator[tuple[int | None, str]]:
-    """Exit code, None where it is not known, and words of each thing that a script printed."""
+class _Printed(NamedTuple):
+    """Words of one thing that a script printed, with the exit code of the command, where it tells one."""
+
+    words: str
+    code: int | None = None
+    goes_on: bool = False
+
+
+def _printed(output: str) -> Iterator[_Printed]:
+    """The things that a script printed; at least one."""
     plain: list[str] = []
     for line in output.split("\n"):
         found = _of_line(line) if line.startswith("{") and line.endswith("}") else None
@@ -275,22 +315,29 @@ def _printed(output: str) -> Iterator[tuple[int | None, str]]:
             plain.append(line)
             continue
         if plain:
-            yield None, "\n".join(plain)
+            yield _plain(plain)
             plain = []
         yield found
     if plain:
-        yield None, "\n".join(plain)
+        yield _plain(plain)
 
 
-def _of_line(line: str) -> tuple[int | None, str] | None:
+def _plain(lines: Sequence[str]) -> _Printed:
+    words = "\n".join(lines)
+    return _Printed(words, goes_on=_GOES_ON.match(words) is not None)
+
+
+def _of_line(line: str) -> _Printed | None:
     """What a line of JSON tells of a call; None where it tells of none."""
     try:
         fields = cast("Mapping[str, object]", json.loads(line))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     code, words, session = (fields.get(name) for name in ("exit_code", "output", "session_id"))
     if not isinstance(words, str):
-        return None if fields else (None, "")  # of a patch there is nothing to say
+        return None if fields else _Printed("")  # of a patch there is nothing to say
     if type(code) is int:
-        return code, words
-    return None, f"{_RUNNING}{session}\n{words}" if session is not None else words
+        return _Printed(words, code)
+    if isinstance(session, int | str):
+        return _Printed(f"{_RUNNING}{session}\n{words}", goes_on=True)
+    return _Printed(words)

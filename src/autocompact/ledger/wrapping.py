@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from autocompact.core.code_calls import script_results
+from autocompact.core.code_calls import COMPLETED, script_results
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.spoken import without_elements
 
@@ -192,6 +192,8 @@ def launched(output: str) -> str:
 
 def goes_on(output: str) -> re.Match[str] | None:
     """Where the output of a command or an agent says by which id it goes on in the background; None if it does not."""
+    if output.startswith(f"{COMPLETED}\n"):
+        return None  # what a script's programs say of sessions is about their own
     beginning = output[:_FIRST_WORDS]
     return _BACKGROUND.search(beginning) if _BACKGROUND.found_in(beginning) else None
 
