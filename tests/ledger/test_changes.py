@@ -527,6 +527,44 @@ def test_a_file_that_was_there_before_it_was_written_is_edited_not_created() -> 
     assert [entry.text.split(" ")[0] for entry in talk.entries("change")] == ["edited", "edited", "created"]
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "output"),
+    [
+        ("Bash", {"command": "cat a.py"}, "cat: a.py: No such file or directory\nExit code 1"),
+        ("Bash", {"command": "cat a.py || true"}, "cat: a.py: No such file or directory"),
+        (
+            "Bash",
+            {"command": "cat b.py a.py; true"},
+            "cat: a.py: No such file or directory\n" + "b = 0\n" * 100,
+        ),
+        ("Read", {"file_path": "a.py"}, "Error: file a.py not found"),
+        ("Bash", {"command": "rm a.py"}, ""),
+    ],
+)
+def test_a_file_that_a_look_did_not_find_or_that_was_removed_is_created(
+    name: str, arguments: dict[str, object], output: str
+) -> None:
+    talk = Talk()
+    if "rm" in str(arguments):
+        talk.calls("Read", {"file_path": "a.py"}).gets("a = 0")
+    talk.calls(name, arguments).gets(output)
+    talk.calls("Write", {"file_path": "a.py", "content": "def f():\n    pass\n"}).gets("ok")
+    assert talk.entries("change")[-1].text.startswith("created")
+
+
+def test_who_wrote_a_file_knows_whether_it_was_there() -> None:
+    talk = Talk().calls("Read", {"file_path": "a.py"}).gets("This file is empty.")
+    talk.calls("Write", {"file_path": "a.py", "content": "a = 1"}).gets("File created successfully at: a.py")
+    assert talk.entries("change")[0].text.startswith("created")
+
+
+def test_a_file_that_speaks_of_missing_files_was_there() -> None:
+    shown = 'raise Missing("the file was not found")\n' * 20
+    talk = Talk().calls("Bash", {"command": "cat a.py"}).gets(shown)
+    talk.calls("Write", {"file_path": "a.py", "content": "a = 1"}).gets("ok")
+    assert talk.entries("change")[0].text.startswith("edited")
+
+
 def test_what_a_document_says_of_code_is_no_definition() -> None:
     new = "## Changed\n\nThe protocol whose name is {API} is used.\n"
     talk = (

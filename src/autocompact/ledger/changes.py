@@ -41,8 +41,15 @@ _WRITTEN_OVER = LazyPattern(
     r"\A\W{0,4}(?:the )?file [^\n]{1,400}? (?:has been updated|was updated|updated successfully|overwritten)|\A(?:successfully )?overw(?:rote|ritten)\b",
     re.IGNORECASE,
 )
+_NEWLY = LazyPattern(
+    r"\A\W{0,4}(?:(?:the |new )?file [^\n]{0,400}?created successfully|successfully created)\b", re.IGNORECASE
+)
+_ABSENT = LazyPattern(r"\b(?:no such file|not found|does not exist|cannot find)\b", re.IGNORECASE)
 _FIRST = 600
-"""Characters of the answer to an edit in which a client says what it did."""
+"""Characters of the answer to an edit in which a client says what it did, or to a look which file is not there."""
+
+_SAYING = 300
+"""Characters of an answer that is a message of the program as a whole: a longer one shows a file, which may speak of files."""
 
 _COMMITS = LazyPattern(r"\bgit (?:-\S+ \S+ )?commit\b")
 _RESTORES = LazyPattern(r"\bgit (?:checkout|restore) (?:(?:--\S*|-\w|HEAD) )*(?P<paths>[^\n;&|<>]+)")
@@ -189,7 +196,7 @@ def find_changes(
             continue
         _follow_git(files, call.action.command)
         _follow_agents(files, call)
-        there |= {same.get(path, path) for path, effect in call.action.files if effect == "read"}
+        _follow_files(there, call, same=same)
         for path, effect, hunks in edits_of(call.action):
             path = same.get(path, path)
             # the agent tried again, and this is what came of it
@@ -215,7 +222,29 @@ def find_changes(
 def _known(effect: Effect, *, was_there: bool, output: str) -> Effect:
     """The effect of a call that writes a whole file: one that was read before, or is said to be written over, was there."""
     was_there = was_there or _WRITTEN_OVER.search(output, 0, _FIRST) is not None
-    return "edited" if effect == "created" and was_there else effect
+    is_new = (
+        _NEWLY.search(output, 0, _FIRST) is not None
+    )  # who wrote it knows, whatever was seen of it before
+    return "edited" if effect == "created" and was_there and not is_new else effect
+
+
+def _follow_files(there: set[Redacted], call: Call, *, same: Mapping[Redacted, Redacted]) -> None:
+    """Note in ``there`` the files that a call could read, and take out those that it deleted."""
+    failed = call.outcome is not None and call.outcome.failed
+    for spelled, effect in call.action.files:
+        path = same.get(spelled, spelled)
+        if effect == "deleted":
+            there.discard(path)
+        elif effect == "read" and not failed and not _is_absent(path, call.output):
+            there.add(path)
+
+
+def _is_absent(path: str, output: str) -> bool:
+    """Whether the answer to a look at a file says that it is not there."""
+    name = path.rpartition("/")[2]
+    lines = output[:_FIRST].split("\n")
+    about = [line for line in lines if name in line] if len(output) > _SAYING else lines
+    return any(_ABSENT.search(line) for line in about)
 
 
 def _tried(call: Call, hunks: list[tuple[str | None, str]]) -> _File:
