@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from autocompact.ledger.commands import LONGEST, is_check, is_look, parse_checks, short
+from autocompact.ledger.commands import LONGEST, folder_of, is_check, is_look, parse_checks, short
 
 
 def covers(later: str, earlier: str) -> bool:
@@ -53,6 +53,7 @@ def test_a_check_covers_one_on_no_more(later: str, earlier: str) -> None:
         ("pytest -k one", "pytest -m one_more"),
         ("go vet ./...", "go test ./..."),
         ("make build", "make test"),
+        ("npm --prefix=web run lint", "cargo clippy --workspace"),
         ("ruff check", "ruff format --check"),
     ],
 )
@@ -92,3 +93,24 @@ def test_a_look_is_told_by_its_beginning() -> None:
 def test_a_long_command_is_shown_cut() -> None:
     assert short("x" * LONGEST) == "x" * LONGEST
     assert short("x" * 500) == "x" * (LONGEST - 1) + "…"
+
+
+@pytest.mark.parametrize(
+    ("command", "folder"),
+    [
+        ("cd web && npm test", "web"),
+        ("cd /repo 2>/dev/null && cd './web/'; npm test", "web"),
+        ("cd web\nnpm test", "web"),
+        ("npm test && cd web", ""),
+        ("cd web", ""),
+    ],
+)
+def test_the_folder_of_a_command_line_is_the_one_it_goes_into_first(command: str, folder: str) -> None:
+    assert folder_of(command) == folder
+
+
+@pytest.mark.parametrize(
+    "much", ["cd a\n" * 40_000, "cd a" + "\n" * 200_000, "cd " + "a" * 200_000, "cd a" + " " * 200_000]
+)
+def test_a_folder_is_found_in_no_time(much: str) -> None:
+    assert folder_of(much) in ("", "a")

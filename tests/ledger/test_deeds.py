@@ -327,6 +327,14 @@ def test_what_was_started_anew_is_not_waited_for() -> None:
     assert [e.text for e in talk.entries("running")] == ["make watch (id 8)"]
 
 
+def test_the_same_command_in_another_folder_starts_something_else() -> None:
+    talk = Talk()
+    for number, folder in enumerate(("services/api", "services/web", "services/api"), start=1):
+        talk.calls("Bash", {"command": f"cd {folder} && npm run dev", "run_in_background": True})
+        talk.gets(f"Command running in background with ID: b{number}")
+    assert [e.text for e in talk.entries("running")] == ["npm run dev (id b2)", "npm run dev (id b3)"]
+
+
 def test_a_script_that_says_in_its_own_words_what_goes_on_is_followed_through_all_its_ids() -> None:
     head = "Script completed\nWall time 0.4 seconds\nOutput:\n"
     look = "const r = await tools.write_stdin({session_id:55, chars:''}); text(r.output);"

@@ -23,6 +23,18 @@ def test_a_success_on_more_settles_an_error_on_less() -> None:
     assert talk.entries("error") == []
 
 
+@pytest.mark.parametrize("failed", ["cargo clippy --workspace", "ruff check src", "cd api && ruff check src"])
+def test_a_lint_of_one_folder_settles_nothing_outside_of_it(failed: str) -> None:
+    assert Talk().runs(failed, "Exit code 1").runs("cd web && npm run lint", "ok").entries("error")
+    assert not Talk().runs(failed, "Exit code 1").runs("make lint", "ok").entries("error")
+
+
+@pytest.mark.parametrize("folder", ["web", "./web/", '"web"', "web/src"])
+def test_a_lint_of_a_folder_settles_what_a_linter_found_in_it(folder: str) -> None:
+    talk = Talk().runs(f"cd {folder} && eslint src", "Exit code 1")
+    assert not talk.runs("cd web && npm run lint", "ok").entries("error")
+
+
 def test_a_tool_error_is_settled_by_success_on_the_same_file() -> None:
     edit = {"file_path": "a.py", "old_string": "1", "new_string": "2"}
     talk = Talk().calls("Edit", edit).gets("String to replace was not found", is_error=True)

@@ -37,6 +37,9 @@ _PLACE = LazyPattern(r".*[/.:]")
 _JOINT = LazyPattern(r" ?(?:&&|\|\|?|;) ?")
 _PARTS = LazyPattern(r"&&|\|\|?|;|\n")
 _QUOTED = LazyPattern(r"'[^']*+'|\"(?:\\.|[^\"\\])*+\"", re.DOTALL)
+_LEADING_CD = LazyPattern(
+    r"(?:\s*+cd[ \t]++(?P<folder>\"[^\"]*\"|'[^']*'|[^\s;&|]++)(?:[ \t]+2>[ \t]*/dev/null)?[ \t]*+(?:&&|;|\n))+"
+)
 _COMMIT = LazyPattern(
     r"(\bgit commit\b)(?:[^'\";&|]|'[^']*+'|\"(?:\\.|[^\"\\])*+\")*+(?:['\"].*)?", re.DOTALL
 )
@@ -60,7 +63,7 @@ _PATTERN = LazyPattern(
 
 _NARROWING = frozenset(
     "-k -m -run --run -t -g -E --grep --filter --tests --testNamePattern --lf --last-failed --ff --sw --stepwise --ignore"
-    " --deselect --exclude --skip --only --collect-only --dry-run -n --no-run --help --version -h".split()
+    " --prefix --cwd --directory --deselect --exclude --skip --only --collect-only --dry-run -n --no-run --help --version -h".split()
 )
 
 
@@ -107,6 +110,12 @@ def _actions(command: str) -> Iterator[str]:
             yield " ".join((words[0], *islice(takewhile(_WORD.fullmatch, rest), _TOLD)))
 
 
+def folder_of(command: str) -> str:
+    """The folder that a command line goes into before all else, as it names it; "" where it goes nowhere."""
+    gone = _LEADING_CD.match(command)
+    return gone["folder"].strip("'\"").removeprefix("./").rstrip("/") if gone else ""
+
+
 def is_setting(word: str) -> bool:
     """Whether a word before a program sets a variable for it: "CI=1"."""
     return _SETTING.match(word) is not None
@@ -139,17 +148,26 @@ class Check(Struct, frozen=True, kw_only=True):
     narrowing: frozenset[str]
     step: str = ""
 
-    def covers(self, other: Check) -> bool:
-        """Whether it looked at all that ``other`` looked at, or does the same step; what is committed was added."""
+    def covers(self, other: Check, *, around: bool = True) -> bool:
+        """Whether it looked at all that ``other`` looked at, or does the same step; what is committed was added.
+
+        Args:
+            other: the earlier one.
+            around: it ran in the folder of the other, or in one around that.
+        """
         if other.step and (self.step == other.step or (self.step, other.step) == ("git commit", "git add")):
             return True
-        if any(word.partition(":")[0] == "lint" for word in self.words) and not (
-            self.places or self.narrowing
-        ):
-            return _is_lint(other.words)  # "make lint" looks at all there is
+        if self._is_every_lint and _is_lint(other.words):
+            return around or self.words == other.words
         mine = self.places | (self.words - other.words)
         everything = not mine or (bool(other.places) and all(_is_in(place, mine) for place in other.places))
         return everything and all(_is_wider(one, other.narrowing) for one in self.narrowing)
+
+    @property
+    def _is_every_lint(self) -> bool:
+        """Whether it looks at all there is in its folder with every linter: "make lint"."""
+        is_task = any(word.partition(":")[0] == "lint" for word in self.words)
+        return is_task and not (self.places or self.narrowing)
 
 
 def _is_wider(narrowing: str, others: frozenset[str]) -> bool:

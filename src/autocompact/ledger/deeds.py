@@ -17,7 +17,7 @@ from autocompact.core.redacted import EMPTY, RedactedJson, cut, edited, filled, 
 from autocompact.core.redaction import Redacted
 from autocompact.ledger.changes import definitions
 from autocompact.ledger.clipping import clipped
-from autocompact.ledger.commands import is_check, is_look, short
+from autocompact.ledger.commands import folder_of, is_check, is_look, short
 from autocompact.ledger.entries import ERROR_TOLD, Entry, State
 from autocompact.ledger.outcomes import (
     Outcome,
@@ -379,6 +379,7 @@ def find_running(calls: Sequence[Call], ended: Set[str], *, earlier: Iterable[En
         earlier: of an earlier ledger.
     """
     running: dict[str, Entry] = {entry.key.removeprefix("running "): entry for entry in earlier}
+    folders: dict[str, str] = {}
     for call in calls:
         about = call.action.task
         if about in running and (
@@ -387,20 +388,26 @@ def find_running(calls: Sequence[Call], ended: Set[str], *, earlier: Iterable[En
         ):
             del running[about]
         if call.outcome is not None and not call.outcome.failed:
-            _forget(running, call.action.command)
+            _forget(running, call.action.command, folders=folders)
         task = _started(call)
         if task and task not in running and call.action.verb != "poll":
             running[task] = _running_entry(call, task)
+            folders[task] = folder_of(call.action.command)
         elif not call.answered and call.action.verb == "spawn":
             running[call.id] = _running_entry(call, EMPTY)
     return [entry for task, entry in running.items() if task not in ended]
 
 
-def _forget(running: dict[str, Entry], command: Redacted) -> None:
-    """Leave out what was started before by the same command: whoever starts it anew does not wait for the first one."""
+def _forget(running: dict[str, Entry], command: Redacted, *, folders: Mapping[str, str]) -> None:
+    """Leave out what was started before by the same command: whoever starts it anew does not wait for the first one.
+
+    In another folder it starts something else. Of what an earlier ledger tells the folder is not known.
+    """
+    folder = folder_of(command)
     again = edited(edited(command, normal), short)
     for task, entry in list(running.items()):
-        if entry.text == again or entry.text.startswith(f"{again} (id "):
+        is_same = entry.text == again or entry.text.startswith(f"{again} (id ")
+        if is_same and folders.get(task, folder) == folder:
             del running[task]
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from autocompact.core.patterns import LazyPattern
 from autocompact.core.redacted import edited, filled, joined, pieces
 from autocompact.core.redaction import Redacted
-from autocompact.ledger.commands import Check, is_check, is_look, parse_checks, parse_steps, short
+from autocompact.ledger.commands import Check, folder_of, is_check, is_look, parse_checks, parse_steps, short
 from autocompact.ledger.entries import Entry
 from autocompact.ledger.outcomes import error_lines, normal, was_not_run
 from autocompact.ledger.scan import Call
@@ -42,12 +42,14 @@ class _Failure(Struct, kw_only=True):
         checks: the checks in it, else the steps, that have not succeeded since.
         missing: all words of the command, where a program was not there; else none.
         is_conflict: whether it is a merge, of whatever kind, that waits for someone to resolve a conflict.
+        folder: that the command went into; "" for none, or where nobody knows any more.
     """
 
     entry: Entry
     checks: frozenset[Check]
     missing: frozenset[str]
     is_conflict: bool
+    folder: str = ""
 
 
 def find_errors(calls: Sequence[Call], *, earlier: Iterable[Entry] = ()) -> list[Entry]:
@@ -58,14 +60,16 @@ def find_errors(calls: Sequence[Call], *, earlier: Iterable[Entry] = ()) -> list
             continue
         command = edited(call.action.command, normal)
         key = command or edited(filled("{} {}", call.action.name, call.subject), str.strip)
+        folder = folder_of(call.action.command)
         failed, lines = failure_of(call)
         failing.pop(key, None)
         if not failed:
-            _settle(failing, command, failed=False)
+            _settle(failing, command, folder=folder, failed=False)
         elif not _is_answer(call, command):
             failure = _failed(call, key, lines=lines, recent=len(calls) - index <= RECENT_CALLS)
             if not failure.missing:
-                _settle(failing, command, failed=True)
+                _settle(failing, command, folder=folder, failed=True)
+            failure.folder = folder
             failing[key] = failure
             if len(failing) > MOST:
                 del failing[next(iter(failing))]
@@ -119,7 +123,7 @@ def _open(entry: Entry, key: str) -> _Failure:
     )
 
 
-def _settle(failing: dict[Redacted, _Failure], command: str, *, failed: bool) -> None:
+def _settle(failing: dict[Redacted, _Failure], command: str, *, folder: str, failed: bool) -> None:
     """Take out of ``failing`` what a later run of ``command`` has made good; one that failed only reached a program."""
     checks = parse_checks(command) | parse_steps(command) if command else frozenset[Check]()
     words = frozenset(command.split())
@@ -127,7 +131,10 @@ def _settle(failing: dict[Redacted, _Failure], command: str, *, failed: bool) ->
     for key, failure in list(failing.items()):
         if failed and not failure.missing:
             continue
-        left = frozenset(one for one in failure.checks if not any(check.covers(one) for check in checks))
+        around = folder in ("", failure.folder) or failure.folder.startswith(f"{folder}/")
+        left = frozenset(
+            one for one in failure.checks if not any(check.covers(one, around=around) for check in checks)
+        )
         is_reached = bool(failure.missing) and failure.missing <= words
         if (failure.checks and not left) or is_reached or (failure.is_conflict and resolves):
             del failing[key]
