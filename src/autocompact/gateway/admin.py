@@ -125,7 +125,7 @@ class Administration:
         )
         self.handlers: Mapping[str, Handler] = {
             "overview": self._overview,
-            "overview_too": self._overview,
+            "overview_at_root": self._overview,
             "health": self._health,
             "ready": self._ready,
             "metrics": self._metrics,

@@ -301,7 +301,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         method="GET",
         path="/",
-        name="overview_too",
+        name="overview_at_root",
         summary="The same, unless the chat page is there",
         answer="text",
         media="text/html",

@@ -12,7 +12,7 @@ DOCUMENTS = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org")
 
 
 _TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/")
-_OF_A_PERSON = ("/AppData/Local/Temp/", "/.claude/jobs/")
+_TEMPORARY_INSIDE = ("/AppData/Local/Temp/", "/.claude/jobs/")
 """Windows's folder for them, and Claude Code's for its own work."""
 
 _DRIVE = LazyPattern(r"[A-Za-z]:/")
@@ -52,4 +52,4 @@ def spellings(paths: Iterable[Redacted]) -> Mapping[Redacted, Redacted]:
 
 def is_temporary(path: str) -> bool:
     """Whether it lies where files are made to be thrown away."""
-    return path.startswith(_TEMPORARY) or any(folder in path for folder in _OF_A_PERSON)
+    return path.startswith(_TEMPORARY) or any(folder in path for folder in _TEMPORARY_INSIDE)
