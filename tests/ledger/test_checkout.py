@@ -71,6 +71,20 @@ def test_a_commit_that_the_agents_program_made_is_told_without_a_branch() -> Non
         ("git log", "pull request https://example.com/a/b/pull/1", ""),
         ("cat notes.md", "On branch main\n[main 1234567] words", ""),
         ("ls .git ", "HEAD", ""),
+        ("git status -sb && cat README.md", "## main...origin/main\n" + "Much is said here.\n" * 400 + "## Installation\n", "status main...origin/main (m2)"),
+        ("git status -sb && cat README.md", "## " + "a" * 200 + "\n## Installation", ""),
+        ("git status -s && cat README.md", "## Installation\n", ""),
+        ("cat README.md && git status -sb", "## Installation\n## main", "status main (m2)"),
+        ("cd /w && git fetch -q; git status -sb; git log -1", "## main\n0efd40b a", "status main (m2)"),
+        ("git commit -q -am '1234567 rows are migrated'", "", "last commit “1234567 rows are migrated” (m2)"),
+        ("git commit -q -am 'deadbeef is gone' && git log --oneline -1", "0efd40b deadbeef is gone", "last commit 0efd40b (m2)"),
+        ("git switch -q -c tmp && make gen && git switch -q main 2>/dev/null", "", "status on main (m2)"),
+        ("git checkout -qb tmp && git checkout -q main -- a.py && git checkout .", "", "status on tmp (m2)"),
+        ("git checkout -q -b tmp && make gen && git checkout -q -", "", ""),
+        ("git checkout -q -b tmp && make gen && git checkout -q main", "", ""),
+        ("git switch -q --detach 0efd40b", "", ""),
+        ("git switch -q -c 'tmp'", "", ""),
+        ("GIT_PAGER=cat git status -sb", "## main", "status main (m2)"),
     ],
 )  # fmt: skip
 def test_each_is_read_where_git_tells_it(command: str, output: str, told: str) -> None:
@@ -117,6 +131,15 @@ def test_a_status_that_is_clean_behind_a_quiet_commit_does_not_deny_it() -> None
     clean = "On branch main\nnothing to commit, working tree clean"
     told, _ = _state(("git commit -qm 'Round half up'; git status", clean))
     assert "last commit “Round half up”" in told
+
+
+@pytest.mark.parametrize(
+    "command",
+    ['grep -rn "git checkout -b release" docs/', 'git commit -am "docs: explain git switch -c topic"'],
+)
+def test_a_checkout_that_is_only_spoken_of_is_none(command: str) -> None:
+    status = ("git status -sb", "## main...origin/main")
+    assert _state(status, (command, "docs/a.md:1:git checkout"))[0] == "status main...origin/main (m2)"
 
 
 def test_without_git_nothing_is_told() -> None:
