@@ -173,7 +173,7 @@ $(UV):
 SYNC := $(UV) sync --quiet --frozen --inexact --python $(BIN)/python
 
 $(BASE): pyproject.toml uv.lock | $(UV)
-	@echo 'Installing autocompact into .venv: 28 packages, 43 MB'
+	@echo 'Installing autocompact into .venv: 28 packages, 43 MB, some 10 seconds'
 	@$(SYNC) --no-default-groups
 	@touch $@
 
@@ -186,16 +186,16 @@ $(KEPT):
 UNUSED := uvloop watchfiles pyyaml docutils
 
 $(GATEWAY): pyproject.toml uv.lock | $(UV)
-	@echo 'Installing the gateway into .venv: 6 packages more, 4 MB'
+	@echo 'Installing the gateway into .venv: 6 packages more, 4 MB, some 3 seconds'
 	@$(SYNC) --no-default-groups --extra gateway $(UNUSED:%=--no-install-package %)
 	@touch $@
 
 $(CHAT): pyproject.toml uv.lock | $(UV)
-	@echo 'Installing the chat page and the gateway into .venv: 64 packages with the base, 95 MB'
+	@echo 'Installing the chat page and the gateway into .venv: 64 packages with the base, 95 MB, some 10 seconds'
 	@$(SYNC) --no-default-groups --extra chat --extra gateway $(UNUSED:%=--no-install-package %)
 	@touch $@ $(BASE) $(GATEWAY)
 
 $(SYNCED): pyproject.toml uv.lock | $(UV)
-	@echo 'Installing everything that the tests need into .venv'
+	@echo 'Installing everything that the tests need into .venv: a minute or two'
 	@$(SYNC) --all-groups --all-extras --no-extra strands --no-extra openhands
 	@touch $@ $(BASE) $(GATEWAY) $(CHAT)
