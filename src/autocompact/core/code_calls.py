@@ -52,7 +52,7 @@ class _Unreadable(Exception):
 
 class _Inner(NamedTuple):
     name: str
-    given: Value
+    argument: Value
 
 
 class _Budget:
@@ -73,13 +73,15 @@ def code_call(script: str) -> ToolCall | None:
     found = [*_calls(script)] if len(script) <= LONGEST and not script.lstrip().startswith(_PATCH) else []
     if not found:
         return None
-    if patches := [inner.given for inner in found if isinstance(inner.given, str) and _PATCH in inner.given]:
+    if patches := [
+        inner.argument for inner in found if isinstance(inner.argument, str) and _PATCH in inner.argument
+    ]:
         return _call("apply_patch", "\n".join(patches))
     if commands := [*filter(None, map(_command, found))]:
         arguments = json.dumps({_COMMANDS[0]: _in_turn(commands)}, ensure_ascii=False)
         return _call(next(inner.name for inner in found if _command(inner)), arguments)
     first = found[0]
-    given = first.given if isinstance(first.given, dict | str) else {}
+    given = first.argument if isinstance(first.argument, dict | str) else {}
     arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return _call(first.name, arguments)
 
@@ -89,7 +91,7 @@ def _call(name: str, arguments: str) -> ToolCall:
 
 
 def _command(inner: _Inner) -> str:
-    fields = inner.given if isinstance(inner.given, dict) else {}
+    fields = inner.argument if isinstance(inner.argument, dict) else {}
     given = (fields.get(name) for name in _COMMANDS)
     return next((each.strip() for each in given if isinstance(each, str)), "")
 

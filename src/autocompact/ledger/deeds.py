@@ -30,7 +30,7 @@ from autocompact.ledger.outcomes import (
 from autocompact.ledger.paths import DOCUMENTS
 from autocompact.ledger.scan import Call
 from autocompact.ledger.todo_table import Row, rows
-from autocompact.ledger.wrapping import goes_on, launched, runs_on, unnumbered
+from autocompact.ledger.wrapping import background_id, launched, names_background, unnumbered
 
 _NAME_OF = LazyPattern(
     r"^(?:class|interface|struct|enum|trait|type|module|namespace|object|record|protocol|impl) |\(\)$"
@@ -413,10 +413,10 @@ def _forget(running: dict[str, Entry], command: Redacted, *, folders: Mapping[st
 
 def _started(call: Call) -> Redacted:
     """The id of what ``call`` leaves running, "" for nothing: an agent's report also has the id by which it could go on."""
-    ended = call.outcome is not None and call.outcome.known and runs_on(call.output)
+    ended = call.outcome is not None and call.outcome.known and background_id(call.output)
     if ended or call.action.verb not in ("run", "spawn", "poll", "other"):
         return EMPTY
-    match = goes_on(call.output)
+    match = names_background(call.output)
     if match is None or (match["agent"] and call.action.verb == "spawn" and not launched(call.output)):
         return EMPTY
     return Redacted(next(filter(None, match.groups()), ""))

@@ -176,7 +176,7 @@ def is_status_hidden(command: str) -> bool:
     return _OTHER_STATUS.search(command) is not None
 
 
-def is_status_untold(output: str) -> bool:
+def is_exit_code_missing(output: str) -> bool:
     """Whether ``output`` is that of a script, which leaves out how its commands ended."""
     return output.startswith(f"{COMPLETED}\n") and _exit_code(output) is None
 
@@ -209,7 +209,7 @@ def read_outcome(output: Redacted, *, is_error: bool, hidden: bool = False) -> O
     )
 
 
-def still_unknown(outcome: Outcome) -> Outcome:
+def without_result(outcome: Outcome) -> Outcome:
     """``outcome`` of a command that goes on in the background: what it printed so far says nothing of how it ends."""
     return replace(outcome, failed=False, counts=EMPTY, errors=(), known=False)
 

@@ -50,23 +50,23 @@ from autocompact.ledger.outcomes import (
     TAIL,
     Outcome,
     edited_file,
+    is_exit_code_missing,
     is_status_hidden,
-    is_status_untold,
     read_outcome,
-    still_unknown,
     was_not_edited,
+    without_result,
 )
 from autocompact.ledger.replies import asks, replied
 from autocompact.ledger.sightings import NoSightings, Piece, Sightings, Spoken, Voice
 from autocompact.ledger.stretches import as_sent, readable
 from autocompact.ledger.tickets import SHORTEST, begins, closed, described, pointed_to, shown
 from autocompact.ledger.wrapping import (
+    background_id,
     finished,
     holds_instructions,
     launched,
     ordered,
     reported,
-    runs_on,
     task_notices,
     unnumbered,
 )
@@ -373,10 +373,10 @@ def _ran(found: Scan, call: Call, *, part: RedactedResult) -> None:
     """What came of a command, as far as its result tells."""
     hidden = _is_hidden(call.action.command, part.text)
     outcome = read_outcome(part.text, is_error=part.is_error, hidden=hidden)
-    if is_status_untold(part.text):
+    if is_exit_code_missing(part.text):
         outcome = structs.replace(outcome, known=outcome.failed or bool(outcome.counts))
-    if (task := runs_on(part.text)) and outcome.exit is None:
-        outcome = still_unknown(outcome)
+    if (task := background_id(part.text)) and outcome.exit is None:
+        outcome = without_result(outcome)
         found.background[task] = call
     call.outcome = outcome
 
@@ -391,7 +391,7 @@ def _polled(found: Scan, poll: Call, *, output: Redacted) -> None:
     run.output = joined("\n", (cut(run.output, -TAIL), output))
     told = _STATUS.search(output, 0, _SHORT)
     status = told[1] if told else ""
-    if task := runs_on(output):
+    if task := background_id(output):
         found.background[task] = run  # a look that takes long goes on itself, under an id of its own
     if task or status in ("running", "pending"):
         return
@@ -402,13 +402,13 @@ def _polled(found: Scan, poll: Call, *, output: Redacted) -> None:
     is_known = status == "completed" or ended.exit is not None or ended.failed or bool(ended.counts)
     run.outcome = structs.replace(ended, known=is_known)
     found.ended |= {id for id, one in found.background.items() if one is run}
-    if not is_status_untold(output):  # else it may go on: then the next look says more
+    if not is_exit_code_missing(output):  # else it may go on: then the next look says more
         found.background = {id: one for id, one in found.background.items() if one is not run}
 
 
 def _is_hidden(command: str, output: str) -> bool:
     """Whether no exit code tells how ``command`` ended: "pytest | tail" ends with that of tail, and a script may keep it to itself."""
-    return is_status_untold(output) or (is_check(command) and is_status_hidden(command))
+    return is_exit_code_missing(output) or (is_check(command) and is_status_hidden(command))
 
 
 def _tickets(found: Scan, call: Call, *, text: Redacted) -> None:

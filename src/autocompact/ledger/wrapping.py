@@ -190,7 +190,7 @@ def launched(output: str) -> str:
     return named[1] if said and named else ""
 
 
-def goes_on(output: str) -> re.Match[str] | None:
+def names_background(output: str) -> re.Match[str] | None:
     """Where the output of a command or an agent says by which id it goes on in the background; None if it does not."""
     if output.startswith(f"{COMPLETED}\n"):
         return None  # what a script's programs say of sessions is about their own
@@ -198,7 +198,7 @@ def goes_on(output: str) -> re.Match[str] | None:
     return _BACKGROUND.search(beginning) if _BACKGROUND.found_in(beginning) else None
 
 
-def runs_on(output: str) -> str:
+def background_id(output: str) -> str:
     """The id under which a command goes on in the background, so that nobody knows yet what comes of it; "" if it does not."""
     told = _RUNS_ON.match(output)
     return next(filter(None, told.groups()), "") if told else ""
